@@ -1,0 +1,17 @@
+"""The model: the smallest program that does what the clauses say, with the standard names."""
+
+from .blocks import KVCacheBlock, KVCacheBlocks
+from .kinds import FullAttentionManager, MambaManager
+from .manager import KVCacheManager
+from .pool import BlockPool
+from .scheduler import Scheduler
+
+__all__ = [
+    "BlockPool",
+    "FullAttentionManager",
+    "KVCacheBlock",
+    "KVCacheBlocks",
+    "KVCacheManager",
+    "MambaManager",
+    "Scheduler",
+]

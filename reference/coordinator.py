@@ -1,0 +1,140 @@
+"""All groups of a deployment, and the lookups over them."""
+
+from collections.abc import Sequence
+from math import lcm
+
+from pagedkv.spec import (
+    BlockHash,
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheSpec,
+    MambaSpec,
+    UnsupportedError,
+    ValuePreconditionError,
+    require,
+)
+from pagedkv.spec.clauses import config
+from pagedkv.spec.rules.reconcile import Kind, common_hit, kind_hit
+from pagedkv.spec.rules.sizes import blocks_for
+
+from .blocks import KVCacheBlock
+from .kinds import FullAttentionManager, MambaManager
+from .pool import BlockPool
+from .single_type import SingleTypeKVCacheManager, cached_boundaries, hit_row
+
+Rows = tuple[list[KVCacheBlock], ...]
+
+_MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
+    FullAttentionSpec: FullAttentionManager,
+    MambaSpec: MambaManager,
+}
+
+
+def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size: int) -> int:
+    """The grain of hits in tokens (clause Hit/aligned)."""
+    if len(set(specs)) == 1:
+        return specs[0].block_size
+    fine = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
+    return unit if fine else scheduler_block_size
+
+
+class KVCacheCoordinator:
+    """The managers of all groups and the kinds that lookups ask, full attention first."""
+
+    def __init__(
+        self,
+        kv_cache_config: KVCacheConfig,
+        pool: BlockPool,
+        scheduler_block_size: int,
+        use_eagle: bool,
+    ) -> None:
+        groups = kv_cache_config.kv_cache_groups
+        specs = [group.kv_cache_spec for group in groups]
+        for spec in specs:
+            require(type(spec) in _MANAGERS, config.COVERED, f"{type(spec).__name__}", UnsupportedError)
+        require(bool(groups), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
+        sizes = [spec.block_size for spec in specs]
+        require(
+            scheduler_block_size > 0
+            and scheduler_block_size % lcm(*sizes) == 0
+            and all(size % pool.hash_block_size == 0 for size in sizes),
+            config.SIZES_DIVIDE,
+            f"block sizes {sizes}, hash_block_size {pool.hash_block_size}, "
+            f"scheduler_block_size {scheduler_block_size}",
+            ValuePreconditionError,
+        )
+        state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
+        require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
+
+        self.pool = pool
+        self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size)
+        self.single_type_managers = tuple(
+            _MANAGERS[type(spec)](spec, pool, pool.enable_caching, g, scheduler_block_size)
+            for g, spec in enumerate(specs)
+        )
+        flagged = {g for g, group in enumerate(groups) if group.is_eagle_group}
+        if use_eagle and not flagged:
+            flagged = set(range(len(groups)))
+        # Groups with equal specs are one kind: they are looked up, and give up for EAGLE, together.
+        ordered = sorted(dict.fromkeys(specs), key=lambda spec: isinstance(spec, MambaSpec))
+        self.kinds = [tuple(g for g, other in enumerate(specs) if other == spec) for spec in ordered]
+        for manager in self.single_type_managers:
+            kind = next(kind for kind in self.kinds if manager.kv_cache_group_id in kind)
+            manager.use_eagle = not flagged.isdisjoint(kind)
+            manager.alignment_tokens = self.alignment
+
+    def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
+        """An independent coordinator in the same state over ``pool``, a copy of this one's."""
+        twin = KVCacheCoordinator.__new__(KVCacheCoordinator)
+        vars(twin).update(vars(self))
+        twin.pool = pool
+        twin.single_type_managers = tuple(manager.copy(pool) for manager in self.single_type_managers)
+        return twin
+
+    def find_longest_cache_hit(
+        self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
+    ) -> tuple[Rows, int, int]:
+        """The common hit: blocks per group, its length, the junction. Changes nothing."""
+        found = common_hit(
+            self._ask(block_hashes), max_cache_hit_length, self.pool.hash_block_size, self.alignment
+        )
+        lengths = [found.length] * len(self.kinds)
+        return self._rows(block_hashes, found.named_by, lengths), found.length, found.junction
+
+    def find_longest_cache_hit_per_group(
+        self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
+    ) -> tuple[Rows, list[int]]:
+        """Each kind's hit alone: blocks per group, and the length per kind. Changes nothing."""
+        hits = [
+            kind_hit(kind, max_cache_hit_length, self.pool.hash_block_size, self.alignment)
+            for kind in self._ask(block_hashes)
+        ]
+        lengths = [hit.length for hit in hits]
+        return self._rows(block_hashes, [hit.named_by for hit in hits], lengths), lengths
+
+    @property
+    def has_attention_and_states(self) -> bool:
+        """Whether groups of both kinds are there."""
+        return len({type(manager) for manager in self.single_type_managers}) > 1
+
+    def _ask(self, block_hashes: Sequence[BlockHash]) -> list[Kind]:
+        managers = [self.single_type_managers[kind[0]] for kind in self.kinds]
+        return [
+            Kind(
+                isinstance(manager, MambaManager),
+                manager.block_size,
+                manager.use_eagle,
+                cached_boundaries(self.pool, block_hashes, kind),
+            )
+            for manager, kind in zip(managers, self.kinds, strict=True)
+        ]
+
+    def _rows(
+        self, block_hashes: Sequence[BlockHash], named_by: Sequence[Sequence[int]], lengths: Sequence[int]
+    ) -> Rows:
+        rows: dict[int, list[KVCacheBlock]] = {}
+        for kind, names, length in zip(self.kinds, named_by, lengths, strict=True):
+            for g in kind:
+                width = blocks_for(length, self.single_type_managers[g].block_size)
+                rows[g] = hit_row(self.pool, block_hashes, names, width, g)
+        return tuple(rows[g] for g in sorted(rows))

@@ -1,0 +1,48 @@
+"""The specification: vocabulary, clauses, rules, operations and traces as data."""
+
+from .cache_specs import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, KVCacheSpec, MambaSpec
+from .hashing import (
+    BlockHash,
+    BlockHashWithGroupId,
+    get_block_hash,
+    get_group_id,
+    get_request_block_hasher,
+    hash_block_tokens,
+    init_none_hash,
+    make_block_hash_with_group_id,
+    sha256,
+    sha256_cbor,
+)
+from .refusals import PreconditionError, UnsupportedError, ValuePreconditionError, require
+from .requests import MultiModalFeature, Request, RequestStatus
+from .snapshot import Snapshot
+from .vocabulary import KVCacheBlockCopy
+from .world import World
+
+__all__ = [
+    "BlockHash",
+    "BlockHashWithGroupId",
+    "FullAttentionSpec",
+    "KVCacheBlockCopy",
+    "KVCacheConfig",
+    "KVCacheGroupSpec",
+    "KVCacheSpec",
+    "MambaSpec",
+    "MultiModalFeature",
+    "PreconditionError",
+    "Request",
+    "RequestStatus",
+    "Snapshot",
+    "UnsupportedError",
+    "ValuePreconditionError",
+    "World",
+    "get_block_hash",
+    "get_group_id",
+    "get_request_block_hasher",
+    "hash_block_tokens",
+    "init_none_hash",
+    "make_block_hash_with_group_id",
+    "require",
+    "sha256",
+    "sha256_cbor",
+]

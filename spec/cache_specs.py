@@ -1,0 +1,73 @@
+"""What a deployment declares about its KV cache: groups of layers, their shapes, the pool.
+
+Nothing here changes after construction. Sizes are in tokens where a name says ``block_size``, in
+blocks where it says ``num_blocks``. Data types are opaque: a torch dtype, its name, anything that
+compares and prints.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .clauses import config
+from .refusals import ValuePreconditionError, require
+
+MambaCacheMode = Literal["none", "align", "all"]
+
+
+def _require_positive(name: str, value: object) -> None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    require(is_count, config.SIZES_ARE_POSITIVE, f"{name} is {value!r}", ValuePreconditionError)
+
+
+@dataclass(frozen=True)
+class KVCacheSpec:
+    """The part every kind of group shares."""
+
+    block_size: int
+    """Tokens that one block of the group covers."""
+
+    def __post_init__(self) -> None:
+        _require_positive("block_size", self.block_size)
+
+
+@dataclass(frozen=True)
+class FullAttentionSpec(KVCacheSpec):
+    """Attention over the whole prefix: every position's keys and values stay needed."""
+
+    num_kv_heads: int
+    head_size: int
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class MambaSpec(KVCacheSpec):
+    """A recurrent layer: one state stands for the whole prefix that ends at it."""
+
+    shapes: Any
+    dtypes: Any
+    mamba_cache_mode: MambaCacheMode = "align"
+    num_speculative_blocks: int = 0
+    """Blocks kept behind the running state for the states of draft tokens."""
+
+
+@dataclass(frozen=True)
+class KVCacheGroupSpec:
+    """Layers that share one spec, one block table and one space of keys."""
+
+    layer_names: Sequence[str]
+    kv_cache_spec: KVCacheSpec
+    is_eagle_group: bool = False
+    """Whether a draft model reads this group, so that its hits give up their last part."""
+
+
+@dataclass(frozen=True)
+class KVCacheConfig:
+    """One pool of ``num_blocks`` physical blocks and the groups that draw from it."""
+
+    num_blocks: int
+    kv_cache_tensors: Sequence[Any] = field(default_factory=list)
+    kv_cache_groups: Sequence[KVCacheGroupSpec] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        _require_positive("num_blocks", self.num_blocks)

@@ -1,0 +1,25 @@
+"""Scheduler rules."""
+
+from .clause import Clause
+
+ENDS_ON_A_STATE = Clause(
+    "Chunk/ends_on_a_state",
+    "A chunk of prefill in a model with aligned states ends where a state is kept: on a block boundary, at the "
+    "prompt's partial entry, at a junction, or at the end of the prefill.",
+    "0.1",
+)
+PROGRESSES = Clause(
+    "Chunk/progresses",
+    "A request is told to wait only if a step with more room would let it reach the next boundary.",
+    "0.1",
+)
+LOOKUP_BY_CONNECTOR = Clause(
+    "Schedule/lookup_by_connector",
+    "Only a connector that can use them is given divergent hits.",
+    "0.1",
+)
+RELEASED_WHEN_PROCESSED = Clause(
+    "Schedule/released_when_processed",
+    "Ends of copies are released at once when their step is processed, else behind a fence.",
+    "0.1",
+)

@@ -1,0 +1,29 @@
+"""What the model reads: the purpose of all other clauses."""
+
+from .clause import Clause
+
+READS_ITS_PREFIX = Clause(
+    "Worker/reads_its_prefix",
+    "Every position that a step reads holds the KV or state of exactly the request's prefix.",
+    "0.1",
+)
+KEYS_TELL_THE_TRUTH = Clause(
+    "Worker/keys_tell_the_truth",
+    "Once the queued work has run, every key in the index names a block that holds that very prefix.",
+    "0.1",
+)
+WRITES_ALONE = Clause(
+    "Worker/writes_alone",
+    "No block that a request can still write is one that another request, a copy under way or a hand-off reads.",
+    "0.1",
+)
+TABLES_AGREE = Clause(
+    "Worker/tables_agree",
+    "The append-only table that a worker keeps has the manager's block wherever the manager's entry is not null.",
+    "0.1",
+)
+HAND_OFF_IS_THE_STATE = Clause(
+    "Worker/hand_off_is_the_state",
+    "A block that is handed over holds the state of the request's prefix at the length given.",
+    "0.1",
+)

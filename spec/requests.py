@@ -1,0 +1,178 @@
+"""Requests, as far as the manager of a KV cache and its scheduler see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import overload
+
+from .hashing import BlockHash, encode_text, encode_token_ids
+
+
+class RequestStatus(Enum):
+    """Where a request stands in the scheduler."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    PREEMPTED = "preempted"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class MultiModalFeature:
+    """An item that takes `length` positions of a prompt, the first at `offset` (tokens).
+
+    `identifier` names its content, and so its length: one identifier has one length everywhere.
+    ValueError for an identifier with surrogates, a negative offset or a length below 1.
+    """
+
+    identifier: str
+    offset: int
+    length: int
+
+    def __post_init__(self) -> None:
+        encode_text("identifier", self.identifier)
+        if self.offset < 0:
+            raise ValueError(f"offset is {self.offset}: it must not be negative")
+        if self.length < 1:
+            raise ValueError(f"length is {self.length}: an item takes at least one position")
+
+
+class TokenView(Sequence[int]):
+    """A list of tokens that can be read but not written; it shows what is appended to the list later.
+
+    A slice is a tuple. It equals every list, tuple or view with the same tokens.
+    """
+
+    __slots__ = ("_tokens",)
+    __hash__ = None  # type: ignore[assignment]  # its contents grow
+
+    def __init__(self, tokens: list[int]) -> None:
+        self._tokens = tokens
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        return tuple(self._tokens[index]) if isinstance(index, slice) else self._tokens[index]
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._tokens)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (TokenView, list, tuple)):
+            return self._tokens == list(other)
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"TokenView({self._tokens})"
+
+
+class Request:
+    """A prompt and the output appended to it so far.
+
+    The manager reads it; the scheduler also sets the plain attributes:
+
+    - `num_computed_tokens`: length of the prefix whose KV has been computed or scheduled;
+    - `num_in_flight_tokens`: how many of these are scheduled but not processed yet;
+    - `shared_prefix_boundary`: length at which sparse groups keep a state for other requests, 0 for none;
+    - `skip_reading_prefix_cache`: a lookup finds nothing, publishing goes on;
+    - `status`.
+
+    `block_hashes` holds one hash for each full unit, none without a `block_hasher`; it only grows.
+    `block_hasher` is a result of `get_request_block_hasher`; it is asked at once and after every append.
+
+    ValueError for an empty prompt, a token outside int64, a text with surrogates, and for multimodal items
+    that do not lie inside the prompt or give one identifier two lengths.
+    """
+
+    def __init__(
+        self,
+        request_id: str,
+        prompt_token_ids: Sequence[int],
+        *,
+        block_hasher: Callable[[Request], list[BlockHash]] | None = None,
+        cache_salt: str | None = None,
+        lora_name: str | None = None,
+        mm_features: Sequence[MultiModalFeature] | None = None,
+    ) -> None:
+        if len(prompt_token_ids) == 0:
+            raise ValueError(f"prompt_token_ids is empty: request {request_id!r} needs at least one token")
+        encode_token_ids(prompt_token_ids)
+        if cache_salt is not None:
+            encode_text("cache_salt", cache_salt)
+        if lora_name is not None:
+            encode_text("lora_name", lora_name)
+        self.request_id = request_id
+        self.cache_salt = cache_salt
+        self.lora_name = lora_name
+        self.mm_features = _checked_features(mm_features or (), len(prompt_token_ids))
+        self.num_computed_tokens = 0
+        self.num_in_flight_tokens = 0
+        self.shared_prefix_boundary = 0
+        self.skip_reading_prefix_cache = False
+        self.status = RequestStatus.WAITING
+        self.block_hashes: list[BlockHash] = []
+        self._num_prompt_tokens = len(prompt_token_ids)
+        self._tokens = list(prompt_token_ids)
+        self._block_hasher = block_hasher
+        self._hash_full_units()
+
+    @property
+    def num_tokens(self) -> int:
+        """Number of prompt and output tokens."""
+        return len(self._tokens)
+
+    @property
+    def num_prompt_tokens(self) -> int:
+        """Number of prompt tokens."""
+        return self._num_prompt_tokens
+
+    @property
+    def all_token_ids(self) -> TokenView:
+        """The prompt's tokens, then the output's: a view that cannot be written."""
+        return TokenView(self._tokens)
+
+    def append_output_token_ids(self, token_ids: int | Sequence[int]) -> None:
+        """Append one output token or several, then the hashes of the units that became full.
+
+        ValueError for a token outside int64. After any error, the hasher's own included, nothing has changed.
+        """
+        new_tokens = (token_ids,) if isinstance(token_ids, int) else token_ids
+        encode_token_ids(new_tokens)
+        num_tokens_before = len(self._tokens)
+        self._tokens.extend(new_tokens)
+        try:
+            self._hash_full_units()
+        except Exception:
+            del self._tokens[num_tokens_before:]
+            raise
+
+    def _hash_full_units(self) -> None:
+        if self._block_hasher is not None:
+            self.block_hashes += self._block_hasher(self)
+
+    def __repr__(self) -> str:
+        num_output_tokens = self.num_tokens - self.num_prompt_tokens
+        return f"Request({self.request_id!r}, {self.num_prompt_tokens} + {num_output_tokens} tokens)"
+
+
+def _checked_features(
+    mm_features: Sequence[MultiModalFeature], num_prompt_tokens: int
+) -> tuple[MultiModalFeature, ...]:
+    lengths: dict[str, int] = {}
+    for item in mm_features:
+        if item.offset + item.length > num_prompt_tokens:
+            raise ValueError(
+                f"mm_features has {item}: it must end within the {num_prompt_tokens} prompt tokens"
+            )
+        if lengths.setdefault(item.identifier, item.length) != item.length:
+            raise ValueError(
+                f"mm_features has {item}: the identifier has length {lengths[item.identifier]} elsewhere"
+            )
+    return tuple(mm_features)

@@ -1,0 +1,134 @@
+"""A closed world to run a manager in: the deployment and the prompts that may arrive.
+
+A request follows one prompt's token sequence to its end: the first ``length`` tokens are its
+prompt, the rest is the output that the model will give. So equal prefixes give equal output, and a
+prefix is named by a prompt and a number of tokens, whoever holds it.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import lcm
+from typing import Literal
+
+from .cache_specs import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, KVCacheSpec, MambaSpec
+from .requests import MultiModalFeature
+
+GroupKind = Literal["full", "mamba"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group of layers."""
+
+    kind: GroupKind
+    block_size: int
+    eagle: bool = False
+    speculative: int = 0
+    """Speculative blocks of a mamba group."""
+    variant: int = 1
+    """Groups that differ in it have different specs."""
+
+    def spec(self) -> KVCacheSpec:
+        """The spec that a manager is given."""
+        if self.kind == "full":
+            return FullAttentionSpec(self.block_size, 1, self.variant, "float32")
+        return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), "align", self.speculative)
+
+
+@dataclass(frozen=True)
+class Image:
+    """A multimodal item of a prompt: its positions are ``[offset, offset + length)``."""
+
+    identifier: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A token sequence of which the first ``length`` tokens are the prompt."""
+
+    tokens: tuple[int, ...]
+    length: int
+    salt: str | None = None
+    lora: str | None = None
+    images: tuple[Image, ...] = ()
+
+    def features(self) -> list[MultiModalFeature]:
+        """The images as a request carries them."""
+        return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images]
+
+    def content(self, num_tokens: int) -> tuple[object, ...]:
+        """Everything that shapes the KV of the first ``num_tokens`` tokens."""
+        images = tuple(i for i in self.images if i.offset < num_tokens)
+        return (self.salt, self.lora, images, self.tokens[:num_tokens])
+
+
+@dataclass(frozen=True)
+class World:
+    """A deployment, its scheduler's limits, and the prompts."""
+
+    groups: tuple[Group, ...]
+    num_blocks: int
+    unit: int
+    """Tokens per hash."""
+    prompts: tuple[Prompt, ...]
+    max_requests: int
+    max_step_tokens: int
+    """The most tokens that one pass gives out."""
+    use_eagle: bool = False
+    enable_caching: bool = True
+    chunk_limits: tuple[int, ...] = field(default=())
+    """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
+
+    @property
+    def max_model_len(self) -> int:
+        """The longest that a request can become."""
+        return max(len(prompt.tokens) for prompt in self.prompts)
+
+    @property
+    def scheduler_block_size(self) -> int:
+        """The least multiple of every block size."""
+        return lcm(*(group.block_size for group in self.groups))
+
+    @property
+    def state_block_size(self) -> int:
+        """The block size of the mamba groups, 0 if there are none."""
+        return next((group.block_size for group in self.groups if group.kind == "mamba"), 0)
+
+    @property
+    def is_fine_grained(self) -> bool:
+        """Whether hits may end inside blocks: states with blocks of several units, beside attention."""
+        specs = {group.spec() for group in self.groups}
+        return len(specs) > 1 and self.state_block_size > self.unit
+
+    @property
+    def eagle_groups(self) -> frozenset[int]:
+        """Groups whose hits give up their last part: the flagged, or all if ``use_eagle`` and none is; and
+        those with an equal spec."""
+        flagged = {g for g, group in enumerate(self.groups) if group.eagle}
+        if self.use_eagle and not flagged:
+            flagged = set(range(len(self.groups)))
+        specs = {self.groups[g].spec() for g in flagged}
+        return frozenset(g for g, group in enumerate(self.groups) if group.spec() in specs)
+
+    def kv_cache_config(self) -> KVCacheConfig:
+        """The deployment as a manager is given it."""
+        groups = [
+            KVCacheGroupSpec([f"layer{g}"], group.spec(), group.eagle) for g, group in enumerate(self.groups)
+        ]
+        return KVCacheConfig(self.num_blocks, [], groups)
+
+    def name(self, prompt: int, num_tokens: int) -> tuple[int, int]:
+        """The first prompt that has this prefix, and its length: equal exactly for equal prefixes."""
+        return self._first_with[prompt][num_tokens], num_tokens
+
+    @cached_property
+    def _first_with(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(
+            tuple(
+                next(q for q, other in enumerate(self.prompts) if other.content(n) == prompt.content(n))
+                for n in range(len(prompt.tokens) + 1)
+            )
+            for prompt in self.prompts
+        )
