@@ -1,0 +1,1 @@
+"""The harness that holds a manager to the clauses."""

@@ -1,0 +1,153 @@
+"""The KV cache manager of vLLM 0.28, driven through its public methods.
+
+Only the snapshot looks inside. vLLM is imported when the subject is made.
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pagedkv.conformance.instance import Instance, StandardInstance
+from pagedkv.conformance.subjects import Subject, SubjectUnavailable, standard_arguments
+from pagedkv.spec import Snapshot, World
+from pagedkv.spec.life import Life
+from pagedkv.spec.snapshot import CopyName, HandOffName
+
+SUPPORTED = "0.28."
+
+
+def vllm() -> Subject:
+    """The subject. Raises ``SubjectUnavailable`` when that release is not installed."""
+    try:
+        release = version("vllm")
+    except PackageNotFoundError:
+        raise SubjectUnavailable(
+            "vLLM is not installed here: `make check-vllm` makes an environment with it"
+        ) from None
+    if not release.startswith(SUPPORTED):
+        raise SubjectUnavailable(f"vLLM {release} is installed, and this adapter drives {SUPPORTED}x")
+    return Subject("vllm", release, "exact", _make, refuses=_refuses)
+
+
+def _refuses(world: World) -> str | None:
+    if len({group.spec() for group in world.groups}) == 1:
+        if len(world.groups) > 1:
+            return "vLLM has no prefix caching over several groups of one spec alone"
+        if world.groups[0].block_size != world.unit:
+            return "vLLM hashes a single group by its block size"
+    return None
+
+
+def _make(world: World) -> Instance:
+    from vllm.utils.hashing import sha256
+    from vllm.v1.core.kv_cache_manager import KVCacheManager
+    from vllm.v1.core.kv_cache_utils import init_none_hash
+
+    init_none_hash(sha256)
+    manager = KVCacheManager(_config(world), **standard_arguments(world))
+    # A preempted request is freed like any other: the engine has no call for work that never ran.
+    return StandardInstance(world, manager, _Requests(world), _snapshot, can_withdraw=False)
+
+
+def _config(world: World) -> Any:
+    import torch
+    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, MambaSpec
+
+    def spec(g: int) -> Any:
+        group = world.groups[g]
+        if group.kind == "full":
+            return FullAttentionSpec(
+                block_size=group.block_size, num_kv_heads=1, head_size=group.variant, dtype=torch.float32
+            )
+        return MambaSpec(
+            block_size=group.block_size,
+            shapes=((group.variant, 1),),
+            dtypes=(torch.float32,),
+            mamba_cache_mode="align",
+            num_speculative_blocks=group.speculative,
+        )
+
+    groups = [
+        KVCacheGroupSpec([f"layer{g}"], spec(g), is_eagle_group=group.eagle)
+        for g, group in enumerate(world.groups)
+    ]
+    return KVCacheConfig(world.num_blocks, [], groups)
+
+
+class _Requests:
+    """Requests as vLLM makes them, hashed by vLLM."""
+
+    def __init__(self, world: World) -> None:
+        from vllm.utils.hashing import sha256
+        from vllm.v1.core.kv_cache_utils import get_request_block_hasher
+
+        self._world = world
+        self._hasher = get_request_block_hasher(world.unit, sha256)
+        adapters = sorted({prompt.lora for prompt in world.prompts if prompt.lora})
+        self._adapter_ids = {name: i + 1 for i, name in enumerate(adapters)}
+
+    def make(self, life: Life) -> Any:
+        from vllm.lora.request import LoRARequest
+        from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
+        from vllm.sampling_params import SamplingParams
+        from vllm.v1.request import Request
+
+        prompt = self._world.prompts[life.prompt]
+        features = [
+            MultiModalFeatureSpec(None, "image", i.identifier, PlaceholderRange(i.offset, i.length))
+            for i in prompt.images
+        ]
+        lora = prompt.lora and LoRARequest(prompt.lora, self._adapter_ids[prompt.lora], "nowhere")
+        return Request(
+            life.request,
+            list(prompt.tokens[: prompt.length]),
+            SamplingParams(max_tokens=self._world.max_model_len),
+            None,
+            mm_features=features or None,
+            lora_request=lora,
+            cache_salt=prompt.salt,
+            block_hasher=self._hasher,
+        )
+
+    def copy(self, request: Any) -> Any:
+        raise NotImplementedError("a vLLM request cannot be copied")
+
+
+def _snapshot(manager: Any) -> Snapshot[Any]:
+    pool, managers = manager.block_pool, manager.coordinator.single_type_managers
+    others = pool.cached_block_hashes_by_block
+    requests = {r: None for m in managers for r in m.req_to_blocks}
+    return Snapshot(
+        ref_counts=(0, *(block.ref_cnt for block in pool.blocks[1:])),
+        keys=tuple(
+            (block.block_hash, *sorted(others.get(block.block_id, ()))) if block.block_hash is not None else ()
+            for block in pool.blocks
+        ),
+        queue=tuple(block.block_id for block in pool.free_block_queue.get_all_free_blocks()),
+        index={
+            key: tuple(holders) if isinstance(holders, dict) else (holders.block_id,)
+            for key, holders in pool.cached_block_hash_to_block._cache.items()
+        },
+        # Looking a request up may have made an empty row in one group.
+        tables={
+            r: tuple(tuple(b.block_id for b in m.req_to_blocks.get(r, ())) for m in managers)
+            for r in requests
+            if any(m.req_to_blocks.get(r) for m in managers)
+        },
+        num_cached={
+            r: tuple(m.num_cached_block.get(r, 0) for m in managers)
+            for r in requests
+            if any(m.req_to_blocks.get(r) for m in managers)
+        },
+        copies=tuple(
+            CopyName(m.kv_cache_group_id, src.block_id, dst.block_id)
+            for m in managers
+            for src, dst in m._pending_cow_copies
+        ),
+        hand_offs=tuple(
+            HandOffName(request, group, block.block_id, num_tokens)
+            for m in managers
+            for request, group, block, num_tokens in m._pending_partial_tail_offloads
+        ),
+        pins={r: tuple(b.block_id for b in blocks) for r, blocks in manager._partial_tail_pins.items()},
+        marks=None,
+    )

@@ -1,0 +1,76 @@
+"""One life of a subject under the laws, the worker and, in lockstep, the reference."""
+
+from collections.abc import Iterator
+
+from pagedkv.invariants.breach import Breach
+from pagedkv.invariants.laws import check_transition
+from pagedkv.invariants.view import Transition
+from pagedkv.spec import PreconditionError, World
+from pagedkv.spec.moves import BeginPass, EndPass, Move
+from pagedkv.spec.outcomes import Outcome, Raised
+from pagedkv.spec.snapshot import KeyName, Snapshot
+
+from .differences import clause_of_error, differences
+from .instance import HashClash
+from .loop import LoopState, apply_move, enabled_moves
+from .subjects import Subject, make_reference
+from pagedkv.spec.clauses import hashing
+
+
+class Bout:
+    """A subject's life. ``play`` says what each move broke; after the first breach it is over."""
+
+    def __init__(self, world: World, subject: Subject) -> None:
+        self.world = world
+        self.state = LoopState.start(world, subject.make(world))
+        is_mirrored = subject.strictness != "safety" and subject.name != "reference"
+        self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None
+        self.snapshot = self.state.instance.snapshot()
+        self._pass_began: Snapshot[KeyName] | None = None
+        self.outcome: Outcome | None = None
+
+    @property
+    def operations(self) -> int:
+        """Calls on the subject so far."""
+        return self.state.operations
+
+    def moves(self, probes: bool = True) -> list[Move]:
+        """The moves that the state allows."""
+        return enabled_moves(self.state, self._keyed_blocks, probes)
+
+    def play(self, move: Move) -> list[Breach]:
+        """Do the move on both sides; answers what is wrong, the first first."""
+        return list(self._play(move))
+
+    def _keyed_blocks(self) -> list[int]:
+        if self.snapshot is None:
+            return []
+        return [block for block, keys in enumerate(self.snapshot.keys) if keys]
+
+    def _play(self, move: Move) -> Iterator[Breach]:
+        before, lives, work = self.snapshot, self.state.lives.copy(), self.state.work.copy()
+        if isinstance(move, BeginPass):
+            self._pass_began = before
+        expected = apply_move(self._mirror, move) if self._mirror else None
+        try:
+            self.outcome, worker_breaches = apply_move(self.state, move)
+            after = self.state.instance.snapshot()
+        except HashClash as clash:
+            yield Breach(hashing.NAMES_THE_PREFIX, str(clash))
+            return
+        except Exception as error:
+            self.outcome = Raised(type(error).__name__, str(error))
+            clause = error.clause if isinstance(error, PreconditionError) else clause_of_error(move)
+            yield Breach(clause, f"raised {type(error).__name__}: {error}")
+            return
+        if before is not None and after is not None:
+            yield from check_transition(
+                Transition(self.world, before, after, move, self.outcome, lives, work, self._pass_began)
+            )
+        yield from worker_breaches
+        if self._mirror and expected:
+            mirrored = self._mirror.instance.snapshot()
+            yield from differences(move, expected[0], self.outcome, mirrored, after)
+        self.snapshot = after
+        if isinstance(move, EndPass):
+            self._pass_began = None

@@ -1,0 +1,84 @@
+"""What can be judged: how to make an instance of it, and what it declares."""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal
+
+from pagedkv.reference import KVCacheManager
+from pagedkv.spec import Request, World, get_request_block_hasher, init_none_hash, sha256
+from pagedkv.spec.life import Life
+
+from .instance import Instance, StandardInstance
+
+Strictness = Literal["exact", "renamed", "safety"]
+
+
+class SubjectUnavailable(Exception):
+    """A subject cannot be made here; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A manager under test."""
+
+    name: str
+    version: str
+    strictness: Strictness
+    """``exact``: equal to the reference in block ids and eviction order; ``renamed``: up to names of
+    blocks; ``safety``: the laws and the worker alone."""
+    make: Callable[[World], Instance]
+    """A new instance in a world."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of moves that it does not have, each with the reason."""
+    refuses: Callable[[World], str | None] = lambda world: None
+    """Why a world is not for it, or None."""
+
+
+class OwnRequests:
+    """Requests of this project's vocabulary."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._hasher = get_request_block_hasher(world.unit, sha256)
+
+    def make(self, life: Life) -> Request:
+        prompt = self._world.prompts[life.prompt]
+        return Request(
+            life.request,
+            prompt.tokens[: prompt.length],
+            block_hasher=self._hasher,
+            cache_salt=prompt.salt,
+            lora_name=prompt.lora,
+            mm_features=prompt.features(),
+        )
+
+    def copy(self, request: Any) -> Any:
+        twin = copy.copy(request)
+        twin._tokens = request._tokens.copy()
+        twin.block_hashes = request.block_hashes.copy()
+        return twin
+
+
+def standard_arguments(world: World) -> dict[str, Any]:
+    """What a manager with the standard names is made from."""
+    return {
+        "max_model_len": world.max_model_len,
+        "scheduler_block_size": world.scheduler_block_size,
+        "hash_block_size": world.unit,
+        "enable_caching": world.enable_caching,
+        "use_eagle": world.use_eagle,
+    }
+
+
+def make_reference(world: World) -> StandardInstance:
+    """An instance of the model. Fixes the seed of hashes, so that every run has the same."""
+    init_none_hash(sha256)
+    manager = KVCacheManager(world.kv_cache_config(), **standard_arguments(world))
+    return StandardInstance(world, manager, OwnRequests(world), KVCacheManager.snapshot)
+
+
+def reference() -> Subject:
+    """The model itself."""
+    return Subject("reference", version("pagedkv"), "exact", make_reference)

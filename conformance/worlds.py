@@ -1,0 +1,72 @@
+"""Random worlds: small deployments in which sharing, eviction and waiting are frequent."""
+
+from random import Random
+
+from pagedkv.spec.world import Group, Image, Prompt, World
+
+MIXES = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
+"""The mixes of groups that are drawn from; ``full+full`` have different specs."""
+
+
+def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
+    """A world with one of ``mixes``; the same ``rng`` state gives the same world."""
+    mix = rng.choice(mixes).split("+")
+    unit = rng.choice((1, 1, 2, 4))
+    if len(mix) == 1:
+        sizes = {"full": unit, "mamba": unit}
+    else:
+        sizes = {"full": unit * rng.choice((1, 1, 2, 4)), "mamba": unit * rng.choice((1, 2, 2, 2, 4))}
+    eagle = rng.choice(("none", "none", "all", "full"))
+    speculative = rng.choice((0, 0, 1, 2))
+    counts = {"full": 0, "mamba": 0}
+    groups = []
+    for kind in mix:
+        counts[kind] += 1
+        groups.append(
+            Group(
+                "full" if kind == "full" else "mamba",
+                sizes[kind],
+                eagle=eagle == "full" and kind == "full",
+                speculative=speculative if kind == "mamba" else 0,
+                variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
+            )
+        )
+    block = max(sizes[kind] for kind in mix)
+    longest = block * rng.randint(2, 5) + rng.randrange(block)
+    prompts = _random_prompts(rng, longest, block)
+    per_request = sum(-(-longest // group.block_size) if group.kind == "full" else 3 + group.speculative for group in groups)
+    num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
+    return World(
+        groups=tuple(groups),
+        num_blocks=num_blocks,
+        unit=unit,
+        prompts=prompts,
+        max_requests=rng.choice((2, 3, 4)),
+        max_step_tokens=rng.choice((block, 2 * block, 3 * block + 1, 2 * longest)),
+        use_eagle=eagle == "all",
+        enable_caching=rng.random() > 0.04,
+        chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
+    )
+
+
+def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]:
+    """A few token sequences that grow from each other, with prompts that end at telling places."""
+    sequences = [[rng.randrange(3) for _ in range(longest)]]
+    for _ in range(rng.randint(0, 2)):
+        parent = rng.choice(sequences)
+        fork = rng.randrange(longest)
+        sequences.append(parent[:fork] + [rng.randrange(3) for _ in range(longest - fork)])
+    prompts = []
+    for _ in range(rng.randint(1, 4)):
+        tokens = tuple(rng.choice(sequences))
+        length = rng.randint(1, longest - 1)
+        if rng.random() < 0.3:
+            length = min(longest - 1, max(1, length // block * block))
+        salt = rng.choice(("a", "b")) if rng.random() < 0.1 else None
+        lora = rng.choice(("a", "b")) if rng.random() < 0.1 else None
+        images: tuple[Image, ...] = ()
+        if rng.random() < 0.1:
+            offset = rng.randrange(length)
+            images = (Image(rng.choice(("x", "y")), offset, 1),)
+        prompts.append(Prompt(tokens, length, salt, lora, images))
+    return tuple(prompts)

@@ -1,0 +1,1 @@
+"""The laws that hold in every state, for any manager."""
