@@ -84,6 +84,7 @@ class Names:
         self._world = world
         self._by_hash: dict[bytes, tuple[int, int]] = {}
         self._by_name: dict[tuple[int, int], bytes] = {}
+        self._by_key: dict[bytes, KeyName] = {}
 
     def learn(self, prompt: int, hashes: Sequence[bytes], since: int) -> None:
         """Take in a request's hashes from unit ``since`` on. Raises ``HashClash`` when one names two prefixes."""
@@ -96,8 +97,10 @@ class Names:
 
     def key_name(self, key: bytes) -> KeyName:
         """The name of a hash followed by its group in 4 bytes."""
-        prompt, num_tokens = self._by_hash[key[:-4]]
-        return KeyName(int.from_bytes(key[-4:], "big"), prompt, num_tokens)
+        if key not in self._by_key:
+            prompt, num_tokens = self._by_hash[key[:-4]]
+            self._by_key[key] = KeyName(int.from_bytes(key[-4:], "big"), prompt, num_tokens)
+        return self._by_key[key]
 
 
 class HashClash(Exception):

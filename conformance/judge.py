@@ -1,20 +1,22 @@
 """One life of a subject under the laws, the worker and, in lockstep, the reference."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.invariants.view import Transition
 from pagedkv.spec import PreconditionError, World
+from pagedkv.spec.clauses import hashing
 from pagedkv.spec.moves import BeginPass, EndPass, Move
-from pagedkv.spec.outcomes import Outcome, Raised
+from pagedkv.spec.outcomes import Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
+from .coverage import shown_by
 from .differences import clause_of_error, differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, make_reference
-from pagedkv.spec.clauses import hashing
 
 
 class Bout:
@@ -27,7 +29,8 @@ class Bout:
         self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None
         self.snapshot = self.state.instance.snapshot()
         self._pass_began: Snapshot[KeyName] | None = None
-        self.outcome: Outcome | None = None
+        self.outcome: Outcome = Nothing()
+        self.shown: Counter[str] = Counter()
 
     @property
     def operations(self) -> int:
@@ -64,9 +67,11 @@ class Bout:
             yield Breach(clause, f"raised {type(error).__name__}: {error}")
             return
         if before is not None and after is not None:
-            yield from check_transition(
-                Transition(self.world, before, after, move, self.outcome, lives, work, self._pass_began)
+            transition = Transition(
+                self.world, before, after, move, self.outcome, lives, work, self._pass_began
             )
+            self.shown.update(shown_by(transition))
+            yield from check_transition(transition)
         yield from worker_breaches
         if self._mirror and expected:
             mirrored = self._mirror.instance.snapshot()

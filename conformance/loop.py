@@ -35,6 +35,8 @@ from .instance import Instance
 
 T = TypeVar("T")
 
+_DISTURBANCES = (Preempt, Evict, Reset)
+
 
 @dataclass
 class LoopState:
@@ -53,6 +55,10 @@ class LoopState:
     """Requests that the open pass asked slots for and that got none."""
     handed_over: dict[str, list[HandOffName]] = field(default_factory=dict)
     """Hand-offs that a connector still reads, by request."""
+    submitted: int = 0
+    """Requests that have arrived so far."""
+    disturbances: int = 0
+    """Preemptions, evictions and resets so far."""
     operations: int = 0
     """Calls on the manager so far."""
 
@@ -73,50 +79,67 @@ class LoopState:
         )
 
 
-def enabled_moves(state: LoopState, held_keys: Callable[[], list[int]], probes: bool = True) -> list[Move]:
-    """Every move that the state allows.
+def is_enabled(state: LoopState, move: Move) -> bool:
+    """Whether the state allows the move."""
+    lives = state.lives
+    if isinstance(move, _DISTURBANCES) and state.disturbances == state.world.max_disturbances:
+        return False
+    match move:
+        case Submit(request, prompt):
+            world = state.world
+            has_room = len(lives) < world.max_requests and state.submitted != world.max_submits
+            return request not in lives and has_room and prompt < len(world.prompts)
+        case Admit(request, limit):
+            return _may_ask(state, request, limit) and not lives[request].is_running
+        case Schedule(request, limit):
+            if not _may_ask(state, request, limit) or not lives[request].is_running:
+                return False
+            return _chunk(state, lives[request], lives[request].computed, limit) > 0
+        case Preempt(request, withdraw):
+            is_running = request in lives and lives[request].is_running
+            scheduled = request in state.work
+            return state.in_pass and is_running and withdraw == scheduled and _may_preempt(state, lives[request])
+        case Finish(request):
+            return not state.in_pass and request in lives
+        case BeginPass() | Reset():
+            return not state.in_pass
+        case EndPass():
+            return state.in_pass
+        case Evict(blocks):
+            return not state.in_pass and all(0 < block < state.world.num_blocks for block in blocks)
+        case Truncate(request):
+            return request in lives and not lives[request].is_running
+        case CommonPrefix(request):
+            return state.world.enable_caching and request in lives and lives[request].is_running
 
-    ``held_keys`` gives the blocks with keys, for eviction. ``probes``: also moves that change nothing,
-    and the other way to free.
+
+def enabled_moves(state: LoopState, keyed_blocks: Callable[[], list[int]], probes: bool = True) -> list[Move]:
+    """The moves to choose from: all that the state allows, with a few limits and lengths.
+
+    ``keyed_blocks`` gives the blocks with keys, for eviction. ``probes``: also moves that change nothing,
+    and other ways to the same end: shorter hits, lookups for a connector, pops, releases before hand-offs.
     """
-    world, lives = state.world, state.lives
-    moves: list[Move] = []
-    for slot in range(world.max_requests):
-        if f"r{slot}" not in lives:
-            moves += [Submit(f"r{slot}", p) for p in range(len(world.prompts))]
-            break
-    running = [life for life in lives.values() if life.is_running]
-    waiting = [life for life in lives.values() if not life.is_running]
-    if state.in_pass:
-        limits = sorted({limit for limit in (*world.chunk_limits, state.tokens_left) if 0 < limit <= state.tokens_left})
-        for life in lives.values():
-            if life.request in state.work or life.request in state.attempted:
-                continue
-            for limit in limits:
-                if not life.is_running:
-                    moves.append(Admit(life.request, limit))
-                elif life.computed < life.num_tokens and _chunk(state, life, life.computed, limit):
-                    moves.append(Schedule(life.request, limit))
-            if not life.is_running and limits:
-                moves.append(Admit(life.request, limits[-1], "none"))
-                if world.state_block_size and len(world.groups) > 1:
-                    moves.append(Admit(life.request, limits[-1], "divergent"))
-        moves += [Preempt(life.request, withdraw=life.request in state.work) for life in running if _may_preempt(state, life)]
-        moves += [EndPass(), EndPass(release_first=True)]
-    else:
-        moves.append(BeginPass())
-        moves += [Finish(life.request) for life in lives.values()]
-        moves += [Evict((block,)) for block in held_keys()]
-        moves.append(Reset())
+    world = state.world
+    limits = sorted({min(limit, state.tokens_left) for limit in (*world.chunk_limits, state.tokens_left)})
+    free_slots = (f"r{slot}" for slot in range(world.max_requests) if f"r{slot}" not in state.lives)
+    candidates: list[Move] = [Submit(slot, p) for slot in [*free_slots][:1] for p in range(len(world.prompts))]
+    for request in state.lives:
+        candidates += [Admit(request, limit) for limit in limits]
+        candidates += [Schedule(request, limit) for limit in limits]
+        candidates += [Preempt(request, withdraw=request in state.work), Finish(request)]
+    candidates += [BeginPass(), EndPass(), Reset()]
+    if not state.in_pass:
+        candidates += [Evict((block,)) for block in keyed_blocks()]
     if probes:
-        if world.enable_caching:
-            moves += [CommonPrefix(life.request) for life in running]
-        moves += [replace(move, pop=True) for move in moves if isinstance(move, (Preempt, Finish))]
         grain = world.scheduler_block_size
-        moves += [
-            Truncate(life.request, n) for life in waiting for n in range(0, life.num_tokens + grain, grain)
-        ]
-    return moves
+        for request, life in state.lives.items():
+            candidates += [Admit(request, limits[-1], "none"), CommonPrefix(request)]
+            candidates += [Preempt(request, request in state.work, pop=True), Finish(request, pop=True)]
+            candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
+            if world.state_block_size and len(world.groups) > 1:
+                candidates.append(Admit(request, limits[-1], "divergent"))
+        candidates.append(EndPass(release_first=True))
+    return [move for move in candidates if is_enabled(state, move)]
 
 
 def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
@@ -124,9 +147,11 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
 
     Whatever the manager raises comes through, but a truncation's refusal, which is an answer.
     """
+    state.disturbances += isinstance(move, _DISTURBANCES)
     match move:
         case Submit(request, prompt):
             state.lives[request] = Life(request, prompt, state.world.prompts[prompt].length, 0)
+            state.submitted += 1
         case BeginPass():
             state.in_pass, state.tokens_left = True, state.world.max_step_tokens
             state.attempted = frozenset()
@@ -163,8 +188,15 @@ def _count(state: LoopState, call: Callable[[], T]) -> T:
     return call()
 
 
+def _may_ask(state: LoopState, request: str, limit: int) -> bool:
+    """Whether the open pass may still ask slots for the request."""
+    if not state.in_pass or request not in state.lives or not 0 < limit <= state.tokens_left:
+        return False
+    return request not in state.work and request not in state.attempted
+
+
 def _chunk(state: LoopState, life: Life, start: int, limit: int) -> int:
-    """How many tokens from ``start`` on the request gets of ``limit``."""
+    """How many tokens from ``start`` on the request gets of ``limit``; not positive: it waits."""
     world = state.world
     num_new = min(limit, life.num_tokens - start)
     if not world.state_block_size:
@@ -243,13 +275,13 @@ def _let_go(state: LoopState, request: str, withdraw: bool, pop: bool) -> None:
 
 def _end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Breach]]:
     copies = _count(state, state.instance.take_copies)
-    if release_first:
+    if release_first and copies:
         _count(state, state.instance.release)
     hand_offs = _count(state, state.instance.take_hand_offs)
     for entry in hand_offs:
         state.handed_over.setdefault(entry.request, []).append(entry)
     breaches = list(state.worker.step(copies, list(state.work.values())))
-    if not release_first:
+    if not release_first and copies:
         _count(state, state.instance.release)
     for work in state.work.values():
         life = state.lives[work.request]._replace(computed=work.end)

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from pagedkv.reference import KVCacheManager
 from pagedkv.spec import Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.life import Life
+from pagedkv.spec.moves import Admit, CommonPrefix, Evict, Finish, Move, Preempt, Reset, Truncate
+from pagedkv.spec.world import Group, Prompt
 
 from .instance import Instance, StandardInstance
 
@@ -31,9 +33,39 @@ class Subject:
     make: Callable[[World], Instance]
     """A new instance in a world."""
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Kinds of moves that it does not have, each with the reason."""
+    """Capabilities that it does not have, each with the reason."""
     refuses: Callable[[World], str | None] = lambda world: None
     """Why a world is not for it, or None."""
+    mixes: tuple[str, ...] | None = None
+    """The mixes of groups that it can manage; None: all."""
+
+    def can(self, move: Move) -> bool:
+        """Whether the subject has what the move asks for."""
+        return self.missing.keys().isdisjoint(needs(move))
+
+
+FIRST_FOUR = World((Group("full", 1),), 4, 1, (Prompt((0, 0), 1),), 1, 1)
+"""The smallest world worth a try."""
+
+
+def needs(move: Move) -> tuple[str, ...]:
+    """The capabilities that a move asks for, beyond those that every subject has."""
+    match move:
+        case Evict():
+            return ("evict",)
+        case Reset():
+            return ("reset",)
+        case Truncate():
+            return ("truncate",)
+        case CommonPrefix():
+            return ("common prefix",)
+        case Admit(lookup="divergent"):
+            return ("divergent lookup",)
+        case Preempt(withdraw=True, pop=pop):
+            return ("withdraw", "pop") if pop else ("withdraw",)
+        case Preempt(pop=True) | Finish(pop=True):
+            return ("pop",)
+    return ()
 
 
 class OwnRequests:

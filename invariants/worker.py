@@ -115,7 +115,9 @@ class Worker:
                     worker.KEYS_TELL_THE_TRUTH, f"block {block} with key {_name(key)}", key.group, key, block
                 )
 
-    def check_hand_offs(self, hand_offs: Sequence[HandOffName], prompts: Mapping[str, int]) -> Iterator[Breach]:
+    def check_hand_offs(
+        self, hand_offs: Sequence[HandOffName], prompts: Mapping[str, int]
+    ) -> Iterator[Breach]:
         """Compare what handed-over blocks hold with the states they are said to be."""
         for entry in hand_offs:
             key = KeyName(entry.group, prompts[entry.request], entry.num_tokens)
@@ -130,7 +132,11 @@ class Worker:
     def _expect(self, clause: Clause, what: str, group: int, key: KeyName, block: int) -> Iterator[Breach]:
         """The block holds the group's part of the key's prefix that ends with it."""
         shape = self._world.groups[group]
-        first = key.num_tokens - 1 if shape.kind == "mamba" else (key.num_tokens - 1) // shape.block_size * shape.block_size
+        first = (
+            key.num_tokens - 1
+            if shape.kind == "mamba"
+            else (key.num_tokens - 1) // shape.block_size * shape.block_size
+        )
         wanted = self._prefixes[key.prompt][first : key.num_tokens]
         found = self._slots(block, group, len(wanted))
         if found != wanted:

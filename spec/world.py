@@ -78,6 +78,10 @@ class World:
     """The most tokens that one pass gives out."""
     use_eagle: bool = False
     enable_caching: bool = True
+    max_submits: int | None = None
+    """How many requests may ever arrive; None: without end."""
+    max_disturbances: int | None = None
+    """How many preemptions, evictions and resets may ever happen; None: without end."""
     chunk_limits: tuple[int, ...] = field(default=())
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
 
@@ -101,6 +105,13 @@ class World:
         """Whether hits may end inside blocks: states with blocks of several units, beside attention."""
         specs = {group.spec() for group in self.groups}
         return len(specs) > 1 and self.state_block_size > self.unit
+
+    @property
+    def hit_alignment(self) -> int:
+        """The grain of hits in tokens."""
+        if len({group.spec() for group in self.groups}) == 1:
+            return self.groups[0].block_size
+        return self.unit if self.is_fine_grained else self.scheduler_block_size
 
     @property
     def eagle_groups(self) -> frozenset[int]:

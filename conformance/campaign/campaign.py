@@ -1,0 +1,130 @@
+"""A check of a subject: runs until the budget is spent, and a verdict."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from random import SystemRandom
+
+from pagedkv.conformance.subjects import Subject
+
+from .children import Plan, play_in_children
+from .expectations import Avoided, Expectation
+from .faults import Fault, fault_of
+from .minimise import minimise
+from .runs import Run, replay_moves
+
+
+class Exit(IntEnum):
+    """How a check ends."""
+
+    FOUND_NOTHING = 0
+    FOUND_FAULTS = 1
+    COULD_NOT_RUN = 2
+    INTERRUPTED = 130
+
+
+PROFILES = {"quick": 5_000, "ci": 60_000, "deep": 1_000_000}
+"""Operations, which are calls on the subject, per profile."""
+
+
+@dataclass
+class Finding:
+    """A distinct fault and its smallest run."""
+
+    fault: Fault
+    run: Run
+    number: int
+    """The run that showed it first."""
+    times: int = 1
+    expected: Expectation | None = None
+    is_minimal: bool = True
+    """Whether the run was minimised: one that ends the process is kept as it was."""
+
+
+@dataclass
+class Verdict:
+    """What a check found."""
+
+    operations: int = 0
+    runs: int = 0
+    findings: dict[Fault, Finding] = field(default_factory=dict)
+    shown: Counter[str] = field(default_factory=Counter)
+    unmatched: tuple[Expectation, ...] = ()
+    """Expectations that no run has met, and whose fault was not left out either."""
+    was_interrupted: bool = False
+
+    @property
+    def unexpected(self) -> list[Finding]:
+        """Faults that no line expects."""
+        return [finding for finding in self.findings.values() if finding.expected is None]
+
+    @property
+    def masked_runs(self) -> int:
+        """Runs that a known fault has ended."""
+        return sum(finding.times for finding in self.findings.values() if finding.expected)
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the process answers."""
+        if self.was_interrupted:
+            return Exit.INTERRUPTED
+        return Exit.FOUND_FAULTS if self.unexpected else Exit.FOUND_NOTHING
+
+
+def check(
+    subject: Subject,
+    budget: int,
+    seed: int,
+    mixes: Sequence[str],
+    expectations: Sequence[Expectation] = (),
+    jobs: int = 2,
+    seconds_per_move: float = 10.0,
+    progress: Callable[[Verdict], None] = lambda verdict: None,
+) -> Verdict:
+    """Judge the subject over at least ``budget`` operations.
+
+    The runs are a function of seed, mixes and what is left out; ``jobs`` changes nothing but the time. An
+    interrupt ends it with what was found. Raises ``ChildFailed`` when no run can be played.
+    """
+    verdict = Verdict()
+    plan = Plan(subject.name, seed, tuple(mixes), Avoided.by(expectations), seconds_per_move)
+    runs = play_in_children(plan, jobs)
+    try:
+        for number, run in runs:
+            verdict.runs += 1
+            verdict.operations += run.operations
+            verdict.shown.update(run.shown)
+            if run.breaches:
+                _add(verdict, subject, run, number, expectations)
+            progress(verdict)
+            if verdict.operations >= budget:
+                break
+    except KeyboardInterrupt:
+        verdict.was_interrupted = True
+    finally:
+        runs.close()
+    matched = {finding.expected for finding in verdict.findings.values()}
+    verdict.unmatched = tuple(line for line in expectations if line not in matched and not line.avoid)
+    return verdict
+
+
+def random_seed() -> int:
+    """A seed nobody chose."""
+    return SystemRandom().randrange(2**32)
+
+
+def _add(
+    verdict: Verdict, subject: Subject, run: Run, number: int, expectations: Sequence[Expectation]
+) -> None:
+    fault = fault_of(run)
+    known = verdict.findings.get(fault)
+    if known:
+        known.times += 1
+        return
+    expected = next((line for line in expectations if line.matches(fault)), None)
+    # A run that ended its process would end this one.
+    is_minimal = bool(run.outcomes)
+    if is_minimal:
+        run = minimise(run, lambda moves: replay_moves(subject, run.world, moves))
+    verdict.findings[fault] = Finding(fault, run, number, 1, expected, is_minimal)

@@ -1,0 +1,94 @@
+"""Known faults of a subject, and what to leave out so that they do not eat the budget."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagedkv.conformance.subjects import needs
+from pagedkv.spec import World, clauses
+from pagedkv.spec.moves import Move
+
+from .faults import Fault
+
+AVOIDABLE = ("withdraw", "evict", "reset", "pop", "truncate", "common prefix", "divergent lookup", "adapters", "images")
+"""What a line can switch off: a capability, or prompts with adapters or images."""
+
+
+class BadExpectations(Exception):
+    """An expectations file that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One known fault: which, why it is known, where to read of it."""
+
+    clause: str
+    reason: str
+    operation: str = "*"
+    """The kind of move, such as ``preempt``; ``*`` for any."""
+    groups: str = "*"
+    """The mix of groups, such as ``full+mamba``; ``*`` for any."""
+    link: str = ""
+    avoid: str = ""
+    """What is left out of the runs because of it."""
+
+    def matches(self, fault: Fault) -> bool:
+        """Whether the fault is the one expected."""
+        return (
+            self.clause == fault.clause.id
+            and self.operation in ("*", fault.operation)
+            and self.groups in ("*", fault.groups)
+        )
+
+
+def read_expectations(path: Path) -> tuple[Expectation, ...]:
+    """The lines of a TOML file with tables ``[[expect]]``. Raises ``BadExpectations``."""
+    try:
+        content = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadExpectations(f"{path} cannot be read as TOML: {error}") from error
+    lines = content.get("expect")
+    if set(content) != {"expect"} or not isinstance(lines, list):
+        raise BadExpectations(f"{path} has to consist of tables [[expect]]")
+    return tuple(_expectation(path, i, line) for i, line in enumerate(lines, 1))
+
+
+def _expectation(path: Path, number: int, line: object) -> Expectation:
+    where = f"{path}, [[expect]] number {number}"
+    fields = Expectation.__dataclass_fields__
+    if not isinstance(line, dict) or not all(isinstance(value, str) for value in line.values()):
+        raise BadExpectations(f"{where}: every value has to be a string")
+    unknown, lacking = set(line) - set(fields), {"clause", "reason"} - set(line)
+    if unknown or lacking:
+        raise BadExpectations(
+            f"{where}: {'unknown ' + ', '.join(sorted(unknown)) if unknown else 'lacks ' + ', '.join(sorted(lacking))}"
+            f"; it has {', '.join(fields)}"
+        )
+    if line["clause"] not in {clause.id for clause in clauses.ALL}:
+        raise BadExpectations(f"{where}: there is no clause {line['clause']!r}: see `pagedkv clauses`")
+    if line.get("avoid", "") not in ("", *AVOIDABLE):
+        raise BadExpectations(f"{where}: avoid is {line['avoid']!r}; it can be one of {', '.join(AVOIDABLE)}")
+    return Expectation(**line)
+
+
+@dataclass(frozen=True)
+class Avoided:
+    """What the runs of a campaign leave out."""
+
+    names: frozenset[str]
+
+    @classmethod
+    def by(cls, expectations: Sequence[Expectation]) -> "Avoided":
+        """All that these lines switch off."""
+        return cls(frozenset(line.avoid for line in expectations if line.avoid))
+
+    def move(self, move: Move) -> bool:
+        """Whether the move is left out."""
+        return not self.names.isdisjoint(needs(move))
+
+    def world(self, world: World) -> bool:
+        """Whether worlds like this one are left out."""
+        return ("adapters" in self.names and any(p.lora for p in world.prompts)) or (
+            "images" in self.names and any(p.images for p in world.prompts)
+        )

@@ -1,0 +1,40 @@
+"""The shortest run that still shows a fault."""
+
+from collections.abc import Callable, Sequence
+
+from pagedkv.spec.moves import Move
+
+from .runs import Run
+
+
+def minimise(run: Run, replay: Callable[[Sequence[Move]], Run]) -> Run:
+    """Leave out moves, larger groups first, as long as the same clause breaks first in the same kind of move.
+
+    No single move of the result can be left out.
+    """
+    best = run
+    size = max(1, len(run.moves) // 2)
+    while True:
+        shorter = _without_some(best, size, replay)
+        if shorter is not None:
+            best = shorter
+        elif size > 1:
+            size //= 2
+        else:
+            return best
+
+
+def _without_some(run: Run, size: int, replay: Callable[[Sequence[Move]], Run]) -> Run | None:
+    # From the end: what comes late depends on what came early, not the other way round.
+    for end in range(len(run.moves), 0, -1):
+        start = max(0, end - size)
+        candidate = replay((*run.moves[:start], *run.moves[end:]))
+        if len(candidate.moves) < len(run.moves) and _is_same(candidate, run):
+            return candidate
+    return None
+
+
+def _is_same(one: Run, other: Run) -> bool:
+    return bool(one.breaches) and (
+        one.breaches[0].clause is other.breaches[0].clause and type(one.moves[-1]) is type(other.moves[-1])
+    )

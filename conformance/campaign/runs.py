@@ -1,0 +1,101 @@
+"""One random run, and the replay of given moves."""
+
+from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol
+
+from pagedkv.conformance.driver import choose_move
+from pagedkv.conformance.judge import Bout
+from pagedkv.conformance.loop import is_enabled
+from pagedkv.conformance.subjects import Subject
+from pagedkv.conformance.worlds import random_world
+from pagedkv.invariants.breach import Breach
+from pagedkv.spec import World
+from pagedkv.spec.moves import Move
+from pagedkv.spec.outcomes import Outcome
+
+MOVES_PER_RUN = 120
+
+
+class Avoids(Protocol):
+    """What runs leave out."""
+
+    def move(self, move: Move) -> bool:
+        """Whether the move is left out."""
+        ...
+
+    def world(self, world: World) -> bool:
+        """Whether worlds like this one are left out."""
+        ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one life of a subject was."""
+
+    world: World
+    moves: tuple[Move, ...]
+    outcomes: tuple[Outcome, ...]
+    operations: int
+    shown: Counter[str] = field(default_factory=Counter)
+    breaches: tuple[Breach, ...] = ()
+    """What the last move broke; empty when nothing was."""
+
+
+def world_of_run(
+    seed: int, number: int, mixes: Sequence[str], subject: Subject, avoided: Avoids
+) -> tuple[Random, World]:
+    """The world of a run, one that is for the subject, and the state of chance after drawing it."""
+    rng = Random(f"{seed}/{number}")
+    while True:
+        world = random_world(rng, tuple(mixes))
+        if subject.refuses(world) is None and not avoided.world(world):
+            return rng, world
+
+
+def random_run(
+    subject: Subject,
+    seed: int,
+    number: int,
+    mixes: Sequence[str],
+    avoided: Avoids,
+    before_move: Callable[[Move], None] = lambda move: None,
+) -> Run:
+    """Run ``number`` of a campaign: random moves until one breaks something or the run is long enough.
+
+    The same arguments give the same run on every machine.
+    """
+    rng, world = world_of_run(seed, number, mixes, subject, avoided)
+    bout = Bout(world, subject)
+
+    def choose() -> Iterable[Move]:
+        for _ in range(MOVES_PER_RUN):
+            moves = [move for move in bout.moves() if subject.can(move) and not avoided.move(move)]
+            move = choose_move(rng, moves)
+            before_move(move)
+            yield move
+
+    return _play(bout, choose())
+
+
+def replay_moves(subject: Subject, world: World, moves: Iterable[Move]) -> Run:
+    """Play ``moves`` in a new life, leaving out those that are not allowed when their turn comes."""
+    bout = Bout(world, subject)
+    return _play(bout, (move for move in moves if is_enabled(bout.state, move)))
+
+
+def _play(bout: Bout, moves: Iterable[Move]) -> Run:
+    played: list[Move] = []
+    outcomes: list[Outcome] = []
+    breaches: list[Breach] = []
+    for move in moves:
+        breaches = bout.play(move)
+        played.append(move)
+        outcomes.append(bout.outcome)
+        if breaches:
+            break
+    return Run(
+        bout.world, tuple(played), tuple(outcomes), bout.operations, bout.shown, tuple(breaches)
+    )

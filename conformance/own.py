@@ -1,0 +1,171 @@
+"""Managers that users bring as ``module:factory``."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pagedkv.spec import Request, Snapshot, World, init_none_hash, sha256
+from pagedkv.spec.life import Life
+from pagedkv.spec.outcomes import Found
+from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
+
+from .instance import Instance, Names, StandardInstance
+from .subjects import FIRST_FOUR, OwnRequests, Subject, SubjectUnavailable, standard_arguments
+
+
+def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
+    """A subject of a factory, made once on a small world to see what it offers.
+
+    A factory that takes ``scheduler_block_size`` makes managers with the standard names; any other is
+    called with a ``World`` and makes a ``pagedkv.spec.interface.Manager``. Its attribute ``groups`` names
+    the mixes of groups it can manage, such as ``("full", "full+mamba")``; without it, all with standard
+    names, else ``("full",)``.
+    """
+    try:
+        is_standard = "scheduler_block_size" in inspect.signature(factory).parameters
+    except (TypeError, ValueError) as error:
+        raise SubjectUnavailable(f"{name!r} is not a factory: {error}") from error
+    if is_standard:
+        has_snapshot = hasattr(factory, "snapshot")
+        return Subject(
+            name,
+            _version(factory),
+            "exact" if has_snapshot else "safety",
+            lambda world: _standard(world, factory, has_snapshot),
+            mixes=getattr(factory, "groups", None),
+        )
+    trial = _trial(name, factory)
+    missing = {
+        capability: f"its manager has no method `{method}`"
+        for capability, method in (("evict", "evict"), ("reset", "reset"), ("state", "snapshot"))
+        if not hasattr(trial, method)
+    }
+    for capability in ("truncate", "common prefix", "divergent lookup", "pop", "withdraw"):
+        missing[capability] = "the least interface of a manager does not have it"
+    return Subject(
+        name,
+        _version(factory),
+        "safety",
+        lambda world: OwnInstance(world, factory(world)),
+        missing,
+        mixes=getattr(factory, "groups", ("full",)),
+    )
+
+
+def _trial(name: str, factory: Callable[..., Any]) -> Any:
+    try:
+        manager = factory(FIRST_FOUR)
+    except Exception as error:
+        raise SubjectUnavailable(
+            f"{name!r} raised {type(error).__name__} for a world of {FIRST_FOUR.num_blocks} blocks: {error}"
+        ) from error
+    lacking = [m for m in ("lookup", "allocate", "free", "step") if not callable(getattr(manager, m, None))]
+    if lacking:
+        raise SubjectUnavailable(
+            f"{name!r} made a {type(manager).__name__} without {', '.join(lacking)}: "
+            "see pagedkv.spec.interface.Manager"
+        )
+    return manager
+
+
+def _standard(world: World, factory: Callable[..., Any], has_snapshot: bool) -> Instance:
+    init_none_hash(sha256)
+    manager = factory(world.kv_cache_config(), **standard_arguments(world))
+    snapshot = type(manager).snapshot if has_snapshot else None
+    return StandardInstance(world, manager, OwnRequests(world), snapshot)
+
+
+def _version(factory: Callable[..., Any]) -> str:
+    module = inspect.getmodule(factory)
+    return str(getattr(module, "__version__", "unknown"))
+
+
+class OwnInstance:
+    """A life of a manager with the least interface."""
+
+    def __init__(self, world: World, manager: Any) -> None:
+        init_none_hash(sha256)
+        self.world = world
+        self.manager = manager
+        self._maker = OwnRequests(world)
+        self._names = Names(world)
+        self._requests: dict[str, Request] = {}
+        self._tables: dict[str, list[list[int]]] = {}
+
+    def _request(self, life: Life) -> Request:
+        request = self._requests.get(life.request)
+        known = 0
+        if request is None:
+            request = self._requests[life.request] = self._maker.make(life)
+        else:
+            known = len(request.block_hashes)
+        tokens = self.world.prompts[life.prompt].tokens[request.num_tokens : life.num_tokens]
+        if tokens:
+            request.append_output_token_ids(list(tokens))
+        self._names.learn(life.prompt, request.block_hashes, known)
+        request.num_computed_tokens = life.computed
+        return request
+
+    def lookup(self, life: Life, divergent: bool) -> Found:
+        hit, blocks = self.manager.lookup(self._request(life))
+        return Found(hit, _rows(blocks))
+
+    def truncate(self, life: Life, num_tokens: int) -> Rows:
+        raise NotImplementedError
+
+    def allocate(self, life: Life, num_new_tokens: int, hit: int) -> Rows | None:
+        request = self._request(life)
+        request.num_computed_tokens = life.computed + hit
+        blocks = self.manager.allocate(request, num_new_tokens)
+        if blocks is None:
+            return None
+        rows = _rows(blocks)
+        table = self._tables.setdefault(life.request, [[] for _ in rows])
+        for row, new in zip(table, rows, strict=True):
+            row.extend(new)
+        return rows
+
+    def table(self, life: Life) -> Rows:
+        return _rows(self._tables[life.request])
+
+    def free(self, life: Life, withdraw: bool, pop: bool) -> None:
+        self.manager.free(self._request(life))
+        self._tables.pop(life.request, None)
+
+    def forget(self, life: Life) -> None:
+        self._requests.pop(life.request, None)
+
+    def begin_pass(self) -> None:
+        self.manager.step()
+
+    def take_copies(self) -> list[tuple[int, int]]:
+        copies = self.manager.copies() if hasattr(self.manager, "copies") else ()
+        return [(src, dst) for src, dst in copies]
+
+    def release(self) -> None:
+        """The manager keeps the ends of its copies itself."""
+
+    def take_hand_offs(self) -> list[HandOffName]:
+        return []
+
+    def evict(self, blocks: Sequence[int]) -> None:
+        self.manager.evict(list(blocks))
+
+    def reset(self) -> bool:
+        return bool(self.manager.reset())
+
+    def common_prefix(self, life: Life) -> list[int]:
+        raise NotImplementedError
+
+    def snapshot(self) -> Snapshot[KeyName] | None:
+        if not hasattr(self.manager, "snapshot"):
+            return None
+        state: Snapshot[Any] = self.manager.snapshot()
+        return state.renamed(self._names.key_name)
+
+    def copy(self) -> "OwnInstance":
+        raise NotImplementedError
+
+
+def _rows(blocks: Any) -> Rows:
+    return tuple(tuple(int(block) for block in row) for row in blocks)

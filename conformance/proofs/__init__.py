@@ -1,0 +1,1 @@
+"""Proofs about the specification itself, before any manager runs."""

@@ -1,0 +1,106 @@
+"""What a call for slots does to the tables and answers."""
+
+from collections.abc import Iterator
+
+from pagedkv.spec.clauses import allocation, copies
+from pagedkv.spec.moves import Admit, Finish, Preempt, Schedule
+
+from .edge import Edge
+from .law import law
+from .shape import covering
+
+
+@law(allocation.TABLES_APPEND_ONLY)
+def tables_append_only(edge: Edge) -> Iterator[str]:
+    """An entry keeps its block while its request runs, or is null once a call of that request let go of it."""
+    call = edge.call
+    leaving = edge.move.request if isinstance(edge.move, (Preempt, Finish)) else None
+    for request, rows in edge.before.tables.items():
+        after = edge.after.tables.get(request)
+        if after == rows or request == leaving:
+            continue
+        for g, row in enumerate(rows):
+            new = after[g] if after else ()
+            may: set[int] = set()
+            if call and call.request == request and edge.shape.is_state[g]:
+                may.update(call.skipped[g])
+                drafts = edge.shape.num_speculative[g]
+                running = covering(call.end, edge.shape.sizes[g]) - 1
+                if call.is_served:
+                    may.update(range(len(row) - drafts, min(len(row), running)))
+            kept = [new[i] if i < len(new) else None for i in range(len(row))]
+            if any(
+                now != old and not (now == 0 and i in may)
+                for i, (old, now) in enumerate(zip(row, kept, strict=True))
+            ):
+                yield f"group {g} of request {request} was {list(row)} and is {list(new)} after {edge.move}"
+            if len(new) > len(row) and not (call and call.is_served and call.request == request):
+                yield f"group {g} of request {request} grew from {list(row)} to {list(new)} in {edge.move}"
+
+
+@law(allocation.SKIPPED_ARE_FREED, Schedule)
+def skipped_are_freed(edge: Edge) -> Iterator[str]:
+    """A call leaves no state before the one that the computed tokens end with."""
+    call = edge.call
+    if call is None:
+        return
+    rows = edge.after.tables.get(call.request, ())
+    for g, (row, dead) in enumerate(zip(rows, call.skipped, strict=False)):
+        left = [i for i in dead if i < len(row) and row[i]]
+        if left:
+            yield f"request {call.request} has {call.computed} tokens, group {g} is {list(row)} with {left} held"
+
+
+@law(allocation.PREDICTION_IS_EXACT, Admit, Schedule)
+def prediction_is_exact(edge: Edge) -> Iterator[str]:
+    """A call takes just what it needs, and is answered None when that is not free or it has to wait."""
+    call = edge.call
+    if call is None:
+        return
+    needs, free = call.needs(), len(call.queue)
+    what = f"request {call.request}, {call.start} to {call.end}, needs {needs} of {free} free blocks"
+    if call.is_served and needs > free:
+        yield f"{what} and is answered {call.answer}"
+    if not call.is_served and needs <= free and not call.waits_for():
+        yield f"{what}, starts from nothing that this pass fills, and is answered None"
+    if call.is_served and free - len(edge.after.queue) != needs:
+        yield f"{what} and takes {free - len(edge.after.queue)}"
+
+
+@law(copies.SAME_PASS_WAITS, Admit)
+def same_pass_waits(edge: Edge) -> Iterator[str]:
+    """A hit that starts from a block which this pass fills is answered None."""
+    awaited = edge.served.waits_for() if edge.served else ""
+    if awaited:
+        yield f"{edge.move} is served: {awaited}"
+
+
+@law(allocation.NONE_CHANGES_NOTHING, Admit, Schedule)
+def none_changes_nothing(edge: Edge) -> Iterator[str]:
+    """After None only skipped entries have gone, and their holders."""
+    call = edge.call
+    if call is None or call.is_served:
+        return
+    for part, old, new in edge.changes():
+        if not any(call.skipped) or part not in ("tables", "queue", "ref_counts"):
+            yield f"{edge.move} is answered None and changed {part} from {old} to {new}"
+
+
+@law(allocation.HITS_BEFORE_NEW, Admit)
+def hits_before_new(edge: Edge) -> Iterator[str]:
+    """No block of the hit is taken as a new one."""
+    call = edge.served
+    if call and call.touched.intersection(call.taken):
+        yield f"request {call.request} hit {call.hit_rows} and took {call.taken}"
+
+
+@law(allocation.ANSWERS_NEW_ENTRIES, Admit, Schedule)
+def answers_new_entries(edge: Edge) -> Iterator[str]:
+    """The answer is, per group, the private block of the hit and what the row has more."""
+    call = edge.served
+    if call is None:
+        return
+    for g, (old, new) in enumerate(zip(call.old_rows, call.new_rows, strict=True)):
+        private = new[len(old) - 1 : len(old)] if call.hit % edge.shape.sizes[g] else ()
+        if call.answer[g] != (*private, *new[len(old) :]):
+            yield f"group {g} went from {list(old)} to {list(new)}, the answer is {list(call.answer[g])}"

@@ -1,0 +1,77 @@
+"""What holds of the tables in every state."""
+
+from collections.abc import Iterator
+
+from pagedkv.spec.clauses import allocation, worker
+
+from .law import law
+from .shape import covering
+from .state import State
+
+
+@law(worker.WRITES_ALONE)
+def writes_alone(state: State) -> Iterator[str]:
+    """What a running request writes on is in one entry of one table, not pinned and not a hand-off."""
+    snapshot, shape = state.snapshot, state.shape
+    lent = {entry.block for entry in snapshot.hand_offs}.union(*snapshot.pins.values())
+    for request, standing in state.running.items():
+        for g, row in enumerate(snapshot.tables.get(request, ())):
+            # Attention that this pass fills may be shared as soon as it is whole: a layer is written
+            # before it is read. States are read before any is written.
+            settled = standing.computed if shape.is_state[g] else standing.end
+            for i in range(settled // shape.sizes[g], len(row)):
+                block = row[i]
+                if block and (state.entries[block] != 1 or block in lent):
+                    yield (
+                        f"request {request} with {settled} tokens still writes entry {i} of group {g}, block "
+                        f"{block}: tables {dict(snapshot.tables)}, pinned or to hand over {sorted(lent)}"
+                    )
+
+
+@law(allocation.COVERS_THE_TOKENS)
+def covers_the_tokens(state: State) -> Iterator[str]:
+    """Attention has a block for every position, a mamba group for the state it reads and those it writes."""
+    shape = state.shape
+    for request, (_, computed, end) in state.running.items():
+        rows = state.snapshot.tables.get(request)
+        if rows is None:
+            yield f"running request {request} has no table"
+            continue
+        for g, row in enumerate(rows):
+            size = shape.sizes[g]
+            last = covering(end, size)
+            if shape.is_state[g]:
+                needed = [*range(last - 1, last + shape.num_speculative[g])]
+                if computed:
+                    needed.append(covering(computed, size) - 1)
+            else:
+                needed = [*range(last)]
+            lacking = [i for i in needed if i >= len(row) or not row[i]]
+            if lacking:
+                yield (
+                    f"request {request} computes {computed} to {end}, group {g} is {list(row)} with nothing in "
+                    f"entries {lacking}"
+                )
+
+
+@law(allocation.HOLDS_NO_MORE)
+def holds_no_more(state: State) -> Iterator[str]:
+    """No entry is past the last that is needed, and before a running state is at most the one before it."""
+    shape = state.shape
+    for request, (_, computed, end) in state.running.items():
+        for g, row in enumerate(state.snapshot.tables.get(request, ())):
+            size = shape.sizes[g]
+            last = covering(end, size)
+            if len(row) > last + shape.num_speculative[g]:
+                yield f"request {request} has {end} tokens, group {g} has {list(row)}"
+            if shape.is_state[g]:
+                earlier = [i for i, block in enumerate(row[: last - 1]) if block]
+                # In the pass that scheduled it that is the state it starts from. Later nobody reads it,
+                # but it is held until the next call.
+                if len(earlier) > 1 or (
+                    computed < end and earlier not in ([], [covering(computed, size) - 1])
+                ):
+                    yield (
+                        f"request {request} computes {computed} to {end}, group {g} is {list(row)} with entries "
+                        f"{earlier} before the running one"
+                    )

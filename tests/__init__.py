@@ -1,0 +1,1 @@
+"""Tests of every room, and of the house they stand in."""

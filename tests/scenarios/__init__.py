@@ -1,0 +1,1 @@
+"""Scenarios: short stories of requests and blocks that hold on every side of the project."""

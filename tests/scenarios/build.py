@@ -1,0 +1,137 @@
+"""What every scenario starts from: small managers, requests and the moves on them.
+
+Lengths are tokens. A manager here has two groups: full attention, whose blocks are as long as one hash unit
+or as long as a state block, and states of mode "align" whose blocks are three units long, so that a block
+has two boundaries inside it.
+"""
+
+from collections.abc import Sequence
+from math import lcm
+from types import ModuleType
+from typing import Any
+
+from pagedkv.spec import (
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheGroupSpec,
+    MambaSpec,
+    Request,
+    get_request_block_hasher,
+    sha256,
+)
+
+UNIT = 4
+BLOCK = 3 * UNIT
+ATTENTION, STATE = 0, 1
+
+
+def words(count: int, first: int = 100) -> list[int]:
+    """`count` distinct tokens; the same start gives the same tokens."""
+    return list(range(first, first + count))
+
+
+def request(name: str, tokens: Sequence[int], *, unit: int = UNIT) -> Request:
+    """A request whose tokens are hashed in units of `unit`."""
+    return Request(name, list(tokens), block_hasher=get_request_block_hasher(unit, sha256))
+
+
+def attention(block_size: int) -> FullAttentionSpec:
+    """The smallest full attention spec of that block size."""
+    return FullAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
+
+
+def states(block_size: int = BLOCK, speculative: int = 0) -> MambaSpec:
+    """The smallest spec of aligned states, with that many speculative blocks."""
+    return MambaSpec(
+        block_size=block_size,
+        shapes=((1, 1),),
+        dtypes=("float32",),
+        mamba_cache_mode="align",
+        num_speculative_blocks=speculative,
+    )
+
+
+def hybrid(
+    side: ModuleType,
+    attention_block: int = UNIT,
+    *,
+    num_blocks: int = 40,
+    speculative: int = 0,
+    **options: Any,
+) -> Any:
+    """A manager of one attention group and one group of states, over `num_blocks` blocks."""
+    groups = [
+        KVCacheGroupSpec(["attention"], attention(attention_block)),
+        KVCacheGroupSpec(["states"], states(speculative=speculative)),
+    ]
+    config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
+    return side.KVCacheManager(
+        config,
+        max_model_len=4096,
+        scheduler_block_size=lcm(attention_block, BLOCK),
+        hash_block_size=UNIT,
+        **options,
+    )
+
+
+def admit(manager: Any, newcomer: Request, **options: Any) -> Any:
+    """Look a request up and allocate the rest of it in one chunk; what `allocate_slots` answered."""
+    blocks, hit, _ = manager.get_computed_blocks(newcomer)
+    return manager.allocate_slots(newcomer, newcomer.num_tokens - hit, hit, blocks, **options)
+
+
+def publish(manager: Any, name: str, tokens: Sequence[int], **options: Any) -> Request:
+    """A request that runs all of `tokens` in one chunk and keeps running.
+
+    It reads no state of equal tokens, since its own last token is always computed: so two of these make equal
+    blocks.
+    """
+    owner = request(name, tokens)
+    assert admit(manager, owner, **options) is not None
+    owner.num_computed_tokens = owner.num_tokens
+    return owner
+
+
+def decode(manager: Any, running: Request, *tokens: int) -> Any:
+    """Run `tokens` one by one behind what is computed; the answer to the last one."""
+    answer = None
+    for token in tokens:
+        running.append_output_token_ids([token])
+        answer = manager.allocate_slots(running, 1)
+        assert answer is not None
+        running.num_computed_tokens += 1
+    return answer
+
+
+def leave_behind(manager: Any, name: str, tokens: Sequence[int]) -> Request:
+    """A request that published `tokens` in an earlier pass and is gone."""
+    owner = publish(manager, name, tokens)
+    manager.free(owner)
+    manager.new_step_starts()
+    return owner
+
+
+def holder(manager: Any, keyed: Request, length: int, group: int) -> Any:
+    """The block that answers for the first `length` tokens in `group`, or None."""
+    found = manager.block_pool.get_cached_block(keyed.block_hashes[length // UNIT - 1], [group])
+    return None if found is None else found[0]
+
+
+def table(manager: Any, name: str, group: int) -> list[int]:
+    """Block ids of a request's table in `group`."""
+    return list(manager.get_blocks(name).get_block_ids()[group])
+
+
+def widths(blocks: Any) -> list[int]:
+    """How many entries each group of an answer has."""
+    return [len(group) for group in blocks.blocks]
+
+
+def ids(blocks: Sequence[Any]) -> list[int]:
+    """The ids of blocks, in order."""
+    return [block.block_id for block in blocks]
+
+
+def drain(pool: Any) -> list[int]:
+    """Take every free block; the ids in the order in which they came."""
+    return ids(pool.get_new_blocks(pool.get_num_free_blocks()))
