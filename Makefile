@@ -23,7 +23,7 @@ unexport PYTHONPATH
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-check: $(VENV)/check-ready  ## hold the reference to every clause, in under a minute
+check: $(VENV)/check-ready  ## hold the reference to every clause, profile quick
 	$(BIN)/pagedkv check reference --profile quick
 
 test: $(VENV)/dev-ready  ## run the whole test suite

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from pagedkv.reference import KVCacheManager
-from pagedkv.spec import Request, World, get_request_block_hasher, init_none_hash, sha256
+from pagedkv.spec import BlockHash, Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, CommonPrefix, Evict, Finish, Move, Preempt, Reset, Truncate
 from pagedkv.spec.world import Group, Prompt
@@ -69,15 +69,21 @@ def needs(move: Move) -> tuple[str, ...]:
 
 
 class OwnRequests:
-    """Requests of this project's vocabulary."""
+    """Requests of this project's vocabulary, or of a copy of it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(
+        self,
+        world: World,
+        request_type: Callable[..., Any] = Request,
+        hasher: Callable[[Any], list[BlockHash]] | None = None,
+    ) -> None:
         self._world = world
-        self._hasher = get_request_block_hasher(world.unit, sha256)
+        self._request_type = request_type
+        self._hasher = hasher or get_request_block_hasher(world.unit, sha256)
 
-    def make(self, life: Life) -> Request:
+    def make(self, life: Life) -> Any:
         prompt = self._world.prompts[life.prompt]
-        return Request(
+        return self._request_type(
             life.request,
             prompt.tokens[: prompt.length],
             block_hasher=self._hasher,

@@ -12,7 +12,7 @@ from .shape import covering
 
 @law(allocation.TABLES_APPEND_ONLY)
 def tables_append_only(edge: Edge) -> Iterator[str]:
-    """An entry keeps its block while its request runs, or is null once a call of that request let go of it."""
+    """An entry keeps its block while its request runs, or is null once a call of the request let go of it."""
     call = edge.call
     leaving = edge.move.request if isinstance(edge.move, (Preempt, Finish)) else None
     for request, rows in edge.before.tables.items():
@@ -48,7 +48,7 @@ def skipped_are_freed(edge: Edge) -> Iterator[str]:
     for g, (row, dead) in enumerate(zip(rows, call.skipped, strict=False)):
         left = [i for i in dead if i < len(row) and row[i]]
         if left:
-            yield f"request {call.request} has {call.computed} tokens, group {g} is {list(row)} with {left} held"
+            yield f"request {call.request} has {call.computed} tokens, group {g} is {list(row)} with {left}"
 
 
 @law(allocation.PREDICTION_IS_EXACT, Admit, Schedule)

@@ -23,8 +23,8 @@ def consumer_gets_private_block(edge: Edge) -> Iterator[str]:
         whole = len(hit_row) - ends_inside
         if start[:whole] != hit_row[:whole] or call.new_copies[g] != queued or any(a == b for a, b in queued):
             yield (
-                f"{call.hit} tokens of group {g} are in {list(hit_row)}, the table is {list(new)}, and queued "
-                f"were {call.new_copies[g]}"
+                f"{call.hit} tokens of group {g} are in {list(hit_row)}, the table is {list(new)}, "
+                f"queued were {call.new_copies[g]}"
             )
 
 
@@ -44,7 +44,7 @@ def owner_keeps_its_block(edge: Edge) -> Iterator[str]:
             or set(privates) & {0, *row}
         ):
             yield (
-                f"request {call.request} goes on from {call.computed}, its entry in group {g} is block {source}, "
+                f"request {call.request} has {call.computed} tokens, its entry of group {g} is on {source}, "
                 f"the row is {list(row)}, and queued were {queued}"
             )
 

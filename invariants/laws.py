@@ -112,6 +112,7 @@ def check_transition(t: Transition) -> Iterator[Breach]:
     found = [
         *unreadable(t.world, t.before),
         *unreadable(t.world, t.after),
+        *(unreadable(t.world, t.pass_began) if t.pass_began else ()),
         *unreadable_answer(t.world, life_of(t), t.outcome),
     ]
     if found:

@@ -41,10 +41,8 @@ def touched_leaves_queue(edge: Edge) -> Iterator[str]:
     if edge.served:
         for block in edge.served.touched:
             if after.ref_counts[block] != before.ref_counts[block] + 1 or block in after.queue:
-                yield (
-                    f"block {block} of a hit had count {before.ref_counts[block]} and has {after.ref_counts[block]}, "
-                    f"the queue is {list(after.queue)}"
-                )
+                counts = f"{before.ref_counts[block]} holders, now {after.ref_counts[block]}"
+                yield f"block {block} of a hit had {counts}, the queue is {list(after.queue)}"
     elif isinstance(edge.move, EndPass):
         for entry in before.hand_offs:
             if not after.ref_counts[entry.block] or entry.block in after.queue:

@@ -75,7 +75,7 @@ def ends_where_hits_can(state: State) -> Iterator[str]:
 
 @law(worker.KEYS_TELL_THE_TRUTH)
 def keys_are_of_one_block(state: State) -> Iterator[str]:
-    """A block can be all that its keys say: of one group, ends in one block of one sequence; null has none."""
+    """A block can be all that its keys say: one group's, ends in one block of one sequence; null has none."""
     for block, keys in state.keyed:
         first = keys[0]
         size = state.shape.sizes[first.group]

@@ -49,7 +49,7 @@ def covers_the_tokens(state: State) -> Iterator[str]:
             lacking = [i for i in needed if i >= len(row) or not row[i]]
             if lacking:
                 yield (
-                    f"request {request} computes {computed} to {end}, group {g} is {list(row)} with nothing in "
+                    f"request {request} computes {computed} to {end}, group {g} is {list(row)}, nothing in "
                     f"entries {lacking}"
                 )
 
@@ -72,6 +72,6 @@ def holds_no_more(state: State) -> Iterator[str]:
                     computed < end and earlier not in ([], [covering(computed, size) - 1])
                 ):
                     yield (
-                        f"request {request} computes {computed} to {end}, group {g} is {list(row)} with entries "
+                        f"request {request} computes {computed} to {end}, group {g} is {list(row)}, with "
                         f"{earlier} before the running one"
                     )

@@ -16,10 +16,12 @@ from .hashing import (
 from .refusals import PreconditionError, UnsupportedError, ValuePreconditionError, require
 from .requests import MultiModalFeature, Request, RequestStatus
 from .snapshot import Snapshot
+from .version import VERSION as SPEC_VERSION
 from .vocabulary import KVCacheBlockCopy
 from .world import World
 
 __all__ = [
+    "SPEC_VERSION",
     "BlockHash",
     "BlockHashWithGroupId",
     "FullAttentionSpec",

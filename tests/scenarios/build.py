@@ -14,6 +14,7 @@ from pagedkv.spec import (
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
+    KVCacheSpec,
     MambaSpec,
     Request,
     get_request_block_hasher,
@@ -57,18 +58,17 @@ def hybrid(
     *,
     num_blocks: int = 40,
     speculative: int = 0,
+    more: Sequence[KVCacheSpec] = (),
     **options: Any,
 ) -> Any:
-    """A manager of one attention group and one group of states, over `num_blocks` blocks."""
-    groups = [
-        KVCacheGroupSpec(["attention"], attention(attention_block)),
-        KVCacheGroupSpec(["states"], states(speculative=speculative)),
-    ]
+    """A manager of one attention group and one group of states, then `more`, over `num_blocks` blocks."""
+    specs = [attention(attention_block), states(speculative=speculative), *more]
+    groups = [KVCacheGroupSpec([f"layer {group}"], spec) for group, spec in enumerate(specs)]
     config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
     return side.KVCacheManager(
         config,
         max_model_len=4096,
-        scheduler_block_size=lcm(attention_block, BLOCK),
+        scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
         hash_block_size=UNIT,
         **options,
     )

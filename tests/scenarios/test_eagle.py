@@ -95,3 +95,13 @@ def test_a_hit_on_a_full_block_falls_back_to_the_state_one_unit_before(side: Mod
     assert (hit, widths(blocks)) == (20, [2, 2])
     assert table(manager, "owner", ATTENTION) == list(blocks.get_block_ids()[ATTENTION])
     assert blocks.get_block_ids()[STATE][1] not in table(manager, "owner", STATE)
+
+
+def test_a_second_kind_of_attention_does_not_give_up_another_unit(side: ModuleType) -> None:
+    manager = hybrid(side, more=[attention(BLOCK)], use_eagle=True)
+    owner = publish(manager, "owner", words(20))
+    decode(manager, owner, *words(4, first=120))
+    manager.take_kv_cache_block_copies()
+    manager.new_step_starts()
+    blocks, hit, _ = manager.get_computed_blocks(request("newcomer", words(30)))
+    assert (hit, widths(blocks)) == (20, [5, 2, 2])

@@ -15,6 +15,7 @@ from .build import (
     ids,
     leave_behind,
     request,
+    states,
     table,
     widths,
     words,
@@ -120,6 +121,23 @@ def test_a_shorter_state_cuts_longer_attention(side: ModuleType) -> None:
     assert (hit, widths(blocks)) == (20, [2, 2])
     # What attention alone would have reached is named.
     assert junction == 28
+
+
+def test_kinds_are_asked_again_until_none_is_shorter(side: ModuleType) -> None:
+    second_state = 2
+    manager = hybrid(side, more=[states(speculative=1)])
+    owner = request("owner", words(20))
+    for length in (BLOCK, 20 - BLOCK):
+        assert manager.allocate_slots(owner, length) is not None
+        owner.num_computed_tokens += length
+    decode(manager, owner, *words(4, first=120))
+    manager.new_step_starts()
+    # Both kinds of states had 12, 20 and 24 tokens; now neither has the longest of the other.
+    for length, group in ((20, STATE), (24, second_state)):
+        manager.evict_blocks({holder(manager, owner, length, group).block_id})
+    blocks, hit, junction = manager.get_computed_blocks(request("newcomer", words(30)))
+    assert (hit, widths(blocks)) == (BLOCK, [3, 1, 1])
+    assert junction == 24
 
 
 def test_only_the_last_unit_of_a_prompt_is_an_entry_inside_a_block(side: ModuleType) -> None:

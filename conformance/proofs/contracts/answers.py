@@ -27,7 +27,7 @@ class Grid(NamedTuple):
 
 def is_key(cached: Sequence[bool], length: int, unit: int) -> bool:
     """Whether the prefix of ``length`` tokens is a key."""
-    return any(known and (i + 1) * unit == length for i, known in enumerate(cached))
+    return any((i + 1) * unit == length and known for i, known in enumerate(cached))
 
 
 def nameable(cached: Sequence[bool], unit: int, step: int) -> range:

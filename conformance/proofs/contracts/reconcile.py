@@ -61,7 +61,7 @@ def _judge_common(kinds: Sequence[Kind], max_length: int, alignment: int) -> Non
         _judge_names(kind, names, found.length, max_length, alignment)
 
 
-def common_hit_by_units(attention: Four, states: Three, max_length: int, drop_eagle: bool) -> None:
+def common_hit_by_units(attention: Three, states: Three, max_length: int, drop_eagle: bool) -> None:
     """One kind of each, blocks of two units, hits that may end inside a block."""
     assert max_length >= 0
     kinds = [Kind(False, 4, drop_eagle, attention), Kind(True, 4, drop_eagle, states)]
@@ -84,7 +84,7 @@ def common_hit_of_two_kinds_of_states(attention: Two, some: Two, others: Two, ma
 
 def common_hit_of_states_alone(some: Three, others: Three, max_length: int) -> None:
     """Without attention the first kind of states is what could be lost."""
-    assert 0 <= max_length <= 9
+    assert 0 <= max_length <= 7
     _judge_common([Kind(True, 4, True, some), Kind(True, 4, True, others)], max_length, UNIT)
 
 
@@ -97,10 +97,96 @@ def common_hit_of_two_kinds_of_attention(
     _judge_common(kinds, max_length, 4)
 
 
+def common_hit_of_two_kinds_of_attention_by_units(
+    short: Three, long: Three, max_length: int, drop_short: bool, drop_long: bool
+) -> None:
+    """Blocks of two and of three units, hits that may end inside either.
+
+    The second kind is asked within what the first one had, and no longer key stands for a prefix
+    that ends inside its block. So what all name exactly is never lost, and no more is promised.
+    """
+    assert max_length >= 0
+    kinds = [Kind(False, 4, drop_short, short), Kind(False, 6, drop_long, long)]
+    found = common_hit(kinds, max_length, UNIT, UNIT)
+    named = [_named_exactly(kind, max_length) for kind in kinds]
+    for kind, names in zip(kinds, found.named_by, strict=True):
+        assert found.length in _answers(kind, max_length, UNIT), f"{found}"
+        assert is_fewest_blocks(len(names), found.length, kind.block_size), f"{found}"
+        for block, name in enumerate(names):
+            assert name in keys_in_block(kind.cached, block, max_length, _grid(kind, UNIT)), f"{found}"
+            assert name >= min(found.length, (block + 1) * kind.block_size), f"{found}"
+    assert all(length <= found.length for length in named[0] if length in named[1]), f"{found}"
+
+
+def _named_exactly(kind: Kind, max_length: int) -> list[int]:
+    """The lengths that a kind of attention answers by a key that is just as much longer as EAGLE takes."""
+    grid = _grid(kind, UNIT)
+    spare = grid.step if kind.drops_for_eagle else 0
+    return [name - spare for name in attention_names(kind.cached, max_length, grid)]
+
+
+def kind_hit_is_its_longest_answer(cached: Three, max_length: int, is_mamba: bool, is_eagle: bool) -> None:
+    """A kind asked alone; states give up nothing for EAGLE."""
+    assert 0 <= max_length <= 7
+    kind = Kind(is_mamba, 4, is_eagle, cached)
+    found = kind_hit(kind, max_length, UNIT, UNIT)
+    assert found.length == max(_answers(kind, max_length, UNIT)), f"{found}"
+    _judge_names(kind, found.named_by, found.length, max_length, UNIT)
+
+
+_CLAUSES = (hit.LONGEST, hit.ALIGNED, hit.BLOCKS_COVER_IT, hit.LEAVES_A_TOKEN, hit.EAGLE_DROPS_ONE)
+
+
+def _caches(*units: int) -> Iterable[tuple[object, ...]]:
+    """Everything that kinds with so many units can hold, with every length that matters."""
+    return product(*map(all_cached, units), range(UNIT * (max(units) + 1)))
+
+
+def _with_flags(cases: Iterable[tuple[object, ...]], num_flags: int) -> Iterable[tuple[object, ...]]:
+    return ((*case, *flags) for case in cases for flags in product((False, True), repeat=num_flags))
+
+
 CONTRACTS = (
-    Contract(common_hit_by_units, common_hit, (), lambda: product(all_cached(4), all_cached(4), range(10), (False, True))),
-    Contract(common_hit_by_blocks, common_hit, (), lambda: product(all_cached(4), all_cached(4), range(10), (False, True))),
-    Contract(common_hit_of_two_kinds_of_states, common_hit, (), lambda: product(all_cached(3), all_cached(3), all_cached(3), range(8))),
-    Contract(common_hit_of_states_alone, common_hit, (), lambda: product(all_cached(4), all_cached(4), range(10))),
-    Contract(common_hit_of_two_kinds_of_attention, common_hit, (), lambda: product(all_cached(4), all_cached(4), range(10), (False, True), (False, True))),
+    Contract(
+        common_hit_by_units,
+        common_hit,
+        (*_CLAUSES, hit.JUNCTION),
+        lambda: _with_flags(_caches(4, 4), 1),
+    ),
+    Contract(
+        common_hit_by_blocks,
+        common_hit,
+        (*_CLAUSES, hit.JUNCTION),
+        lambda: _with_flags(_caches(4, 4), 1),
+    ),
+    Contract(
+        common_hit_of_two_kinds_of_states,
+        common_hit,
+        (*_CLAUSES, hit.JUNCTION),
+        lambda: _caches(2, 3, 3),
+    ),
+    Contract(
+        common_hit_of_states_alone,
+        common_hit,
+        (*_CLAUSES, hit.JUNCTION),
+        lambda: _caches(3, 3),
+    ),
+    Contract(
+        common_hit_of_two_kinds_of_attention,
+        common_hit,
+        (*_CLAUSES, hit.JUNCTION),
+        lambda: _with_flags(_caches(3, 4), 2),
+    ),
+    Contract(
+        common_hit_of_two_kinds_of_attention_by_units,
+        common_hit,
+        _CLAUSES,
+        lambda: _with_flags(_caches(3, 4), 2),
+    ),
+    Contract(
+        kind_hit_is_its_longest_answer,
+        kind_hit,
+        _CLAUSES,
+        lambda: _with_flags(_caches(3), 2),
+    ),
 )

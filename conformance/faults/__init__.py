@@ -1,0 +1,1 @@
+"""Planted faults: changes in one place that the checks have to find."""

@@ -1,0 +1,30 @@
+"""What a world has to be beyond its fields' bounds, for a manager to be made and prompts to be sent."""
+
+from pagedkv.spec.world import Prompt, World
+
+
+def reason_against(world: World) -> str:
+    """The rule that the world breaks, as ``part does this`` with the values; empty when there is none."""
+    sizes = [group.block_size for group in world.groups]
+    if any(size % world.unit for size in sizes):
+        return f"unit divides every block_size, not {world.unit} and {sizes}"
+    states = sorted({group.block_size for group in world.groups if group.kind == "mamba"})
+    if len(states) > 1:
+        return f"mamba groups have one block_size, not {states}"
+    for p, prompt in enumerate(world.prompts):
+        reason = _against_prompt(prompt)
+        if reason:
+            return f"prompt {p} {reason}"
+    return ""
+
+
+def _against_prompt(prompt: Prompt) -> str:
+    if prompt.length > len(prompt.tokens):
+        return f"has a length of at most its {len(prompt.tokens)} tokens, not {prompt.length}"
+    lengths: dict[str, int] = {}
+    for image in prompt.images:
+        if image.offset + image.length > prompt.length:
+            return f"has images within its {prompt.length} tokens, not at {image.offset} for {image.length}"
+        if lengths.setdefault(image.identifier, image.length) != image.length:
+            return f"has one length for each image identifier, not two for {image.identifier!r}"
+    return ""
