@@ -1,4 +1,4 @@
-"""Names for states of the loop: equal exactly when the states differ at most in the names of blocks and requests."""
+"""Names for states of the loop, equal exactly when only names of blocks and requests differ."""
 
 from typing import Any
 
@@ -43,13 +43,16 @@ def canonical_state(state: LoopState, snapshot: Snapshot[KeyName]) -> Any:
         ),
         tuple(
             sorted(
-                (key, tuple(map(name, holders))) for key, holders in snapshot.index.items() if len(holders) > 1
+                (key, tuple(map(name, holders)))
+                for key, holders in snapshot.index.items()
+                if len(holders) > 1
             )
         ),
         tuple((g, name(src), name(dst)) for g, src, dst in snapshot.copies),
         tuple((rank[r], g, name(block), n) for r, g, block, n in snapshot.hand_offs),
         tuple((rank[r], tuple(map(name, blocks))) for r, blocks in snapshot.pins.items()),
-        marks and tuple(tuple(sorted((rank[r], n) for r, n in group.items())) for group in marks.named_partial),
+        marks
+        and tuple(tuple(sorted((rank[r], n) for r, n in group.items())) for group in marks.named_partial),
         # What the last pass filled and published is forgotten before anybody asks for it again.
         state.in_pass and marks and tuple(frozenset(map(name, group)) for group in marks.filled),
         state.in_pass

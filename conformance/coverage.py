@@ -1,4 +1,7 @@
-"""Which behaviours of the system a move has shown. A run that claims one and never shows it has proved nothing."""
+"""Which behaviours of the system a move has shown.
+
+A run that claims one and never shows it has proved nothing.
+"""
 
 from collections.abc import Iterator
 
@@ -110,7 +113,9 @@ def _shown_by_allocation(t: Transition, outcome: Allocated) -> Iterator[str]:
     if isinstance(t.move, Admit) and life.num_tokens > world.prompts[life.prompt].length:
         yield RESUMED
     held = set(t.before.queue) - set(t.after.queue)
-    if any(t.before.keys[block] and not set(t.before.keys[block]) <= set(t.after.keys[block]) for block in held):
+    if any(
+        t.before.keys[block] and not set(t.before.keys[block]) <= set(t.after.keys[block]) for block in held
+    ):
         yield EVICTION
     if any(len(holders) > 1 for holders in t.after.index.values()):
         yield DUPLICATE

@@ -119,4 +119,4 @@ def _clause_of_outcome(move: Move, expected: Outcome, actual: Outcome) -> Clause
     if isinstance(expected, Stepped):
         same_copies = isinstance(actual, Stepped) and expected.copies == actual.copies
         return copies.HAND_OFF if same_copies else copies.DRAINED_IN_ORDER
-    return _ERRORS[type(move)]
+    return clause_of_error(move)

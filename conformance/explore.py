@@ -66,7 +66,8 @@ def explore(
             return result
         if result.states % 1000 == 0:
             progress(result, len(waiting))
-        for move in enabled_moves(node.state, lambda: _keyed(node.snapshot), probes=False):
+        keyed = [block for block, keys in enumerate(node.snapshot.keys) if keys]
+        for move in enabled_moves(node.state, keyed, probes=False):
             state = node.state.copy()
             outcome, breaches = apply_move(state, move)
             after = state.instance.snapshot()
@@ -88,10 +89,6 @@ def explore(
                 waiting.append(_Node(state, after, kept, (node, move), node.depth + 1))
     result.is_closed = True
     return result
-
-
-def _keyed(snapshot: Snapshot[KeyName]) -> list[int]:
-    return [block for block, keys in enumerate(snapshot.keys) if keys]
 
 
 def _path(node: _Node) -> tuple[Move, ...]:

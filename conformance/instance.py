@@ -25,7 +25,7 @@ class Instance(Protocol):
         ...
 
     def allocate(self, life: Life, num_new_tokens: int, hit: int) -> Rows | None:
-        """Slots for ``num_new_tokens`` tokens after the computed ones and ``hit`` tokens of the last lookup."""
+        """Slots for ``num_new_tokens`` tokens after the computed ones and ``hit`` of the last lookup."""
         ...
 
     def table(self, life: Life) -> Rows:
@@ -87,7 +87,7 @@ class Names:
         self._by_key: dict[bytes, KeyName] = {}
 
     def learn(self, prompt: int, hashes: Sequence[bytes], since: int) -> None:
-        """Take in a request's hashes from unit ``since`` on. Raises ``HashClash`` when one names two prefixes."""
+        """Take in a request's hashes from unit ``since`` on. ``HashClash`` for one with two meanings."""
         for i in range(since, len(hashes)):
             name = self._world.name(prompt, (i + 1) * self._world.unit)
             known = self._by_hash.setdefault(bytes(hashes[i]), name)

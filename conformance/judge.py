@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.invariants.view import Transition
-from pagedkv.spec import PreconditionError, World
-from pagedkv.spec.clauses import hashing
+from pagedkv.spec import World
+from pagedkv.spec.clauses import Clause, hashing
 from pagedkv.spec.moves import BeginPass, EndPass, Move
 from pagedkv.spec.outcomes import Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
@@ -39,16 +39,13 @@ class Bout:
 
     def moves(self, probes: bool = True) -> list[Move]:
         """The moves that the state allows."""
-        return enabled_moves(self.state, self._keyed_blocks, probes)
+        states = self.snapshot.keys if self.snapshot else ()
+        keyed = [block for block, keys in enumerate(states) if keys]
+        return enabled_moves(self.state, keyed, probes)
 
     def play(self, move: Move) -> list[Breach]:
         """Do the move on both sides; answers what is wrong, the first first."""
         return list(self._play(move))
-
-    def _keyed_blocks(self) -> list[int]:
-        if self.snapshot is None:
-            return []
-        return [block for block, keys in enumerate(self.snapshot.keys) if keys]
 
     def _play(self, move: Move) -> Iterator[Breach]:
         before, lives, work = self.snapshot, self.state.lives.copy(), self.state.work.copy()
@@ -59,11 +56,14 @@ class Bout:
             self.outcome, worker_breaches = apply_move(self.state, move)
             after = self.state.instance.snapshot()
         except HashClash as clash:
+            self.outcome = Raised(type(clash).__name__, str(clash))
             yield Breach(hashing.NAMES_THE_PREFIX, str(clash))
             return
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  Whatever a subject raises is its fault, and ends its life.
             self.outcome = Raised(type(error).__name__, str(error))
-            clause = error.clause if isinstance(error, PreconditionError) else clause_of_error(move)
+            clause = getattr(error, "clause", None)
+            if not isinstance(clause, Clause):
+                clause = clause_of_error(move)
             yield Breach(clause, f"raised {type(error).__name__}: {error}")
             return
         if before is not None and after is not None:

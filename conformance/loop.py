@@ -1,16 +1,15 @@
-"""The engine loop: which moves a state allows, and what a move does.
+"""The engine loop: what a move does.
 
 The loop is the scheduler and the model runner around a manager. Random driver, state machine,
-exhaustive search, replay and workload only choose moves.
+exhaustive search and replay only choose moves, among those that ``enabled`` lists.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pagedkv.invariants.breach import Breach
-from pagedkv.invariants.worker import Work, Worker
-from pagedkv.spec import PreconditionError, World
+from pagedkv.invariants.worker import Work
+from pagedkv.spec import PreconditionError
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import (
     Admit,
@@ -27,119 +26,14 @@ from pagedkv.spec.moves import (
     Truncate,
 )
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Nothing, Outcome, Stepped, Viewed, Waits
-from pagedkv.spec.rules.chunks import chunk_tokens
-from pagedkv.spec.rules.sizes import floor_to
-from pagedkv.spec.snapshot import HandOffName, Rows
+from pagedkv.spec.snapshot import Rows
 
-from .instance import Instance
+from .enabled import DISTURBANCES, enabled_moves, is_enabled
+from .loop_state import LoopState, chunk_of
+
+__all__ = ["LoopState", "apply_move", "enabled_moves", "is_enabled"]
 
 T = TypeVar("T")
-
-_DISTURBANCES = (Preempt, Evict, Reset)
-
-
-@dataclass
-class LoopState:
-    """A manager in its world, with the scheduler's and the worker's bookkeeping."""
-
-    world: World
-    instance: Instance
-    worker: Worker
-    lives: dict[str, Life] = field(default_factory=dict)
-    in_pass: bool = False
-    tokens_left: int = 0
-    """Of the open pass."""
-    work: dict[str, Work] = field(default_factory=dict)
-    """What the open pass has scheduled, by request."""
-    attempted: frozenset[str] = frozenset()
-    """Requests that the open pass asked slots for and that got none."""
-    handed_over: dict[str, list[HandOffName]] = field(default_factory=dict)
-    """Hand-offs that a connector still reads, by request."""
-    submitted: int = 0
-    """Requests that have arrived so far."""
-    disturbances: int = 0
-    """Preemptions, evictions and resets so far."""
-    operations: int = 0
-    """Calls on the manager so far."""
-
-    @classmethod
-    def start(cls, world: World, instance: Instance) -> "LoopState":
-        """A loop around a new manager."""
-        return cls(world, instance, Worker(world))
-
-    def copy(self) -> "LoopState":
-        """An independent loop in the same state."""
-        return replace(
-            self,
-            instance=self.instance.copy(),
-            worker=self.worker.copy(),
-            lives=self.lives.copy(),
-            work=self.work.copy(),
-            handed_over={request: entries.copy() for request, entries in self.handed_over.items()},
-        )
-
-
-def is_enabled(state: LoopState, move: Move) -> bool:
-    """Whether the state allows the move."""
-    lives = state.lives
-    if isinstance(move, _DISTURBANCES) and state.disturbances == state.world.max_disturbances:
-        return False
-    match move:
-        case Submit(request, prompt):
-            world = state.world
-            has_room = len(lives) < world.max_requests and state.submitted != world.max_submits
-            return request not in lives and has_room and prompt < len(world.prompts)
-        case Admit(request, limit):
-            return _may_ask(state, request, limit) and not lives[request].is_running
-        case Schedule(request, limit):
-            if not _may_ask(state, request, limit) or not lives[request].is_running:
-                return False
-            return _chunk(state, lives[request], lives[request].computed, limit) > 0
-        case Preempt(request, withdraw):
-            is_running = request in lives and lives[request].is_running
-            scheduled = request in state.work
-            return state.in_pass and is_running and withdraw == scheduled and _may_preempt(state, lives[request])
-        case Finish(request):
-            return not state.in_pass and request in lives
-        case BeginPass() | Reset():
-            return not state.in_pass
-        case EndPass():
-            return state.in_pass
-        case Evict(blocks):
-            return not state.in_pass and all(0 < block < state.world.num_blocks for block in blocks)
-        case Truncate(request):
-            return request in lives and not lives[request].is_running
-        case CommonPrefix(request):
-            return state.world.enable_caching and request in lives and lives[request].is_running
-
-
-def enabled_moves(state: LoopState, keyed_blocks: Callable[[], list[int]], probes: bool = True) -> list[Move]:
-    """The moves to choose from: all that the state allows, with a few limits and lengths.
-
-    ``keyed_blocks`` gives the blocks with keys, for eviction. ``probes``: also moves that change nothing,
-    and other ways to the same end: shorter hits, lookups for a connector, pops, releases before hand-offs.
-    """
-    world = state.world
-    limits = sorted({min(limit, state.tokens_left) for limit in (*world.chunk_limits, state.tokens_left)})
-    free_slots = (f"r{slot}" for slot in range(world.max_requests) if f"r{slot}" not in state.lives)
-    candidates: list[Move] = [Submit(slot, p) for slot in [*free_slots][:1] for p in range(len(world.prompts))]
-    for request in state.lives:
-        candidates += [Admit(request, limit) for limit in limits]
-        candidates += [Schedule(request, limit) for limit in limits]
-        candidates += [Preempt(request, withdraw=request in state.work), Finish(request)]
-    candidates += [BeginPass(), EndPass(), Reset()]
-    if not state.in_pass:
-        candidates += [Evict((block,)) for block in keyed_blocks()]
-    if probes:
-        grain = world.scheduler_block_size
-        for request, life in state.lives.items():
-            candidates += [Admit(request, limits[-1], "none"), CommonPrefix(request)]
-            candidates += [Preempt(request, request in state.work, pop=True), Finish(request, pop=True)]
-            candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
-            if world.state_block_size and len(world.groups) > 1:
-                candidates.append(Admit(request, limits[-1], "divergent"))
-        candidates.append(EndPass(release_first=True))
-    return [move for move in candidates if is_enabled(state, move)]
 
 
 def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
@@ -147,7 +41,7 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
 
     Whatever the manager raises comes through, but a truncation's refusal, which is an answer.
     """
-    state.disturbances += isinstance(move, _DISTURBANCES)
+    state.disturbances += isinstance(move, DISTURBANCES)
     match move:
         case Submit(request, prompt):
             state.lives[request] = Life(request, prompt, state.world.prompts[prompt].length, 0)
@@ -160,7 +54,7 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
             return _admit(state, move), []
         case Schedule(request, limit):
             life = state.lives[request]
-            return _allocate(state, life, _chunk(state, life, life.computed, limit), None), []
+            return _allocate(state, life, chunk_of(state, life, life.computed, limit), None), []
         case Preempt(request, withdraw, pop):
             _let_go(state, request, withdraw, pop)
             life = state.lives[request]
@@ -188,50 +82,6 @@ def _count(state: LoopState, call: Callable[[], T]) -> T:
     return call()
 
 
-def _may_ask(state: LoopState, request: str, limit: int) -> bool:
-    """Whether the open pass may still ask slots for the request."""
-    if not state.in_pass or request not in state.lives or not 0 < limit <= state.tokens_left:
-        return False
-    return request not in state.work and request not in state.attempted
-
-
-def _chunk(state: LoopState, life: Life, start: int, limit: int) -> int:
-    """How many tokens from ``start`` on the request gets of ``limit``; not positive: it waits."""
-    world = state.world
-    num_new = min(limit, life.num_tokens - start)
-    if not world.state_block_size:
-        return num_new
-    boundary = floor_to(world.prompts[life.prompt].length, world.unit)
-    return chunk_tokens(
-        start,
-        num_new,
-        world.prompts[life.prompt].length,
-        life.num_tokens,
-        world.state_block_size,
-        world.max_step_tokens,
-        bool(world.eagle_groups),
-        life.junction,
-        boundary if world.is_fine_grained else 0,
-    )
-
-
-def _may_preempt(state: LoopState, life: Life) -> bool:
-    """Whether nobody else holds a block that this pass made a key of for this request.
-
-    Such a request keeps running: what the other reads would never be written.
-    """
-    work = state.work.get(life.request)
-    if work is None:
-        return True
-    mine = state.instance.table(life)
-    for g, group in enumerate(state.world.groups):
-        fresh = {block for block in mine[g][work.start // group.block_size :] if block}
-        for other in state.work.values():
-            if other.request != life.request and not fresh.isdisjoint(state.instance.table(state.lives[other.request])[g]):
-                return False
-    return True
-
-
 def _admit(state: LoopState, move: Admit) -> Outcome:
     life = state.lives[move.request]
     found = None
@@ -242,7 +92,7 @@ def _admit(state: LoopState, move: Admit) -> Outcome:
             # Nobody supplies what the lagging group lacks: the common hit is for another attempt.
             return Waits(found)
     hit = found.hit if found else 0
-    num_new = _chunk(state, life, hit, move.limit)
+    num_new = chunk_of(state, life, hit, move.limit)
     if num_new <= 0:
         state.attempted |= {life.request}
         return Waits(found)

@@ -34,7 +34,9 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     block = max(sizes[kind] for kind in mix)
     longest = block * rng.randint(2, 5) + rng.randrange(block)
     prompts = _random_prompts(rng, longest, block)
-    per_request = sum(-(-longest // group.block_size) if group.kind == "full" else 3 + group.speculative for group in groups)
+    per_request = sum(
+        -(-longest // group.block_size) if group.kind == "full" else 3 + group.speculative for group in groups
+    )
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
     return World(
         groups=tuple(groups),

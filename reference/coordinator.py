@@ -13,7 +13,7 @@ from pagedkv.spec import (
     ValuePreconditionError,
     require,
 )
-from pagedkv.spec.clauses import config
+from pagedkv.spec.clauses import config, hit
 from pagedkv.spec.rules.reconcile import Kind, common_hit, kind_hit
 from pagedkv.spec.rules.sizes import blocks_for
 
@@ -111,6 +111,25 @@ class KVCacheCoordinator:
         ]
         lengths = [hit.length for hit in hits]
         return self._rows(block_hashes, [hit.named_by for hit in hits], lengths), lengths
+
+    def truncated(
+        self, rows: Sequence[Sequence[KVCacheBlock]], num_tokens: int
+    ) -> tuple[Sequence[KVCacheBlock], ...]:
+        """``rows`` of a hit cut at ``num_tokens``. A state may be missing there: others can supply it."""
+        cut: list[Sequence[KVCacheBlock]] = []
+        for row, manager in zip(rows, self.single_type_managers, strict=True):
+            size = manager.block_size
+            width = num_tokens // size
+            require(
+                num_tokens >= 0
+                and num_tokens % size == 0
+                and (width <= len(row) or isinstance(manager, MambaManager)),
+                hit.TRUNCATION,
+                f"num_computed_tokens is {num_tokens}, and group {manager.kv_cache_group_id} has {len(row)} "
+                f"blocks of {size}",
+            )
+            cut.append(row[:width])
+        return tuple(cut)
 
     @property
     def has_attention_and_states(self) -> bool:

@@ -117,7 +117,7 @@ class MambaManager(SingleTypeKVCacheManager):
         )
 
     def move_own_entry(self, request_id: str) -> None:
-        """Move it to a private block that a copy fills before the forward (clause Copy/owner_keeps_its_block)."""
+        """Move it to a private block that a copy fills before the forward."""
         moves = self.moves_own_entry(request_id)
         boundary = self.named_partial.pop(request_id, 0)
         if moves:

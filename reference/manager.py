@@ -8,16 +8,15 @@ from pagedkv.spec import (
     KVCacheConfig,
     Request,
     Snapshot,
-    UnsupportedError,
     ValuePreconditionError,
     require,
 )
-from pagedkv.spec.clauses import allocation, config, copies, freeing, hit
+from pagedkv.spec.clauses import allocation, config, freeing
 from pagedkv.spec.rules.caching import cacheable_length
-from pagedkv.spec.rules.sizes import blocks_for
 
 from .blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from .coordinator import KVCacheCoordinator
+from .guards import refuse_uncovered, require_fitting_hit
 from .kinds import MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of
@@ -52,7 +51,7 @@ class KVCacheManager:
             f"max_model_len is {max_model_len}",
             ValuePreconditionError,
         )
-        _refuse_uncovered(
+        refuse_uncovered(
             max_in_flight_tokens=(max_in_flight_tokens, None),
             num_prefill_lookahead=(num_prefill_lookahead, 0),
             log_stats=(log_stats, False),
@@ -122,23 +121,7 @@ class KVCacheManager:
 
     def truncate_computed_blocks(self, blocks: KVCacheBlocks, num_computed_tokens: int) -> KVCacheBlocks:
         """``blocks`` cut at ``num_computed_tokens`` (clause Hit/truncation)."""
-        cut: list[Sequence[KVCacheBlock]] = []
-        for group, manager in zip(blocks.blocks, self.coordinator.single_type_managers, strict=True):
-            size = manager.block_size
-            width = num_computed_tokens // size
-            require(
-                num_computed_tokens >= 0 and num_computed_tokens % size == 0,
-                hit.TRUNCATION,
-                f"num_computed_tokens is {num_computed_tokens}, a block size is {size}",
-            )
-            require(
-                width <= len(group) or isinstance(manager, MambaManager),
-                hit.TRUNCATION,
-                f"num_computed_tokens is {num_computed_tokens}, and group {manager.kv_cache_group_id} has "
-                f"{len(group)} blocks of {size}",
-            )
-            cut.append(group[:width])
-        return self.create_kv_cache_blocks(tuple(cut))
+        return self.create_kv_cache_blocks(self.coordinator.truncated(blocks.blocks, num_computed_tokens))
 
     def get_blocks(self, request_id: str) -> KVCacheBlocks:
         """The request's tables; empty for an unknown request."""
@@ -177,7 +160,7 @@ class KVCacheManager:
         Answers the new blocks per group, or None when they do not fit now: then nothing has changed
         but the entries that were skipped. ``delay_cache_blocks`` publishes no keys.
         """
-        _refuse_uncovered(
+        refuse_uncovered(
             num_lookahead_tokens=(num_lookahead_tokens, 0),
             num_external_computed_tokens=(num_external_computed_tokens, 0),
             num_encoder_tokens=(num_encoder_tokens, 0),
@@ -196,7 +179,7 @@ class KVCacheManager:
             ValuePreconditionError,
         )
         is_first = not any(request_id in manager.rows for manager in managers)
-        self._require_fitting_hit(is_first, request, num_new_computed_tokens, hit_rows)
+        require_fitting_hit(managers, is_first, request, num_new_computed_tokens, hit_rows)
 
         num_processed = request.num_computed_tokens - request.num_in_flight_tokens
         self.remove_skipped_blocks(request_id, num_processed)
@@ -245,7 +228,7 @@ class KVCacheManager:
             manager.new_step_starts()
 
     def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[KVCacheBlock]]:
-        """Drain the queued copies, and the blocks to free once they have run (clause Copy/drained_in_order)."""
+        """Drain the queued copies, and the blocks to free once they have run."""
         queued = [pair for manager in self.coordinator.single_type_managers for pair in manager.copies]
         for manager in self.coordinator.single_type_managers:
             manager.copies = []
@@ -306,24 +289,3 @@ class KVCacheManager:
 
     def _no_rows(self) -> tuple[Sequence[KVCacheBlock], ...]:
         return tuple([] for _ in self.coordinator.single_type_managers)
-
-    def _require_fitting_hit(
-        self, is_first: bool, request: Request, length: int, rows: tuple[Sequence[KVCacheBlock], ...]
-    ) -> None:
-        widths = [blocks_for(length, manager.block_size) for manager in self.coordinator.single_type_managers]
-        fits = [len(row) for row in rows] == widths and all(not row or not row[-1].is_null for row in rows)
-        require(
-            fits
-            and length >= 0
-            and (is_first or not length)
-            and (request.num_computed_tokens == 0 or not length),
-            allocation.FITS_THE_HIT,
-            f"request {request.request_id!r} takes {length} tokens in {[len(row) for row in rows]} blocks per group, "
-            f"{request.num_computed_tokens} are computed, and it {'has no' if is_first else 'has a'} table",
-        )
-
-
-def _refuse_uncovered(**arguments: tuple[object, object]) -> None:
-    for name, (given, covered) in arguments.items():
-        require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
-

@@ -129,7 +129,7 @@ class SingleTypeKVCacheManager(ABC):
         """Whether the request's next allocation moves its own partial entry away."""
         return False
 
-    def move_own_entry(self, request_id: str) -> None:
+    def move_own_entry(self, request_id: str) -> None:  # noqa: B027  Most kinds have nothing to move.
         """Move the request's own partial entry to a private block, where that is due."""
 
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:

@@ -74,11 +74,12 @@ class Snapshot(Generic[Key]):
 
     def renamed(self, name: Callable[[Key], Name]) -> "Snapshot[Name]":
         """The same state with ``name(key)`` for each key."""
-        marks = self.marks and Marks(
-            self.marks.filled,
-            tuple(tuple((r, b, name(key)) for r, b, key in group) for group in self.marks.published),
-            self.marks.named_partial,
-        )
+        marks: Marks[Name] | None = None
+        if self.marks is not None:
+            published = tuple(
+                tuple((r, b, name(key)) for r, b, key in group) for group in self.marks.published
+            )
+            marks = Marks(self.marks.filled, published, self.marks.named_partial)
         return Snapshot(
             self.ref_counts,
             tuple(tuple(name(key) for key in keys) for keys in self.keys),

@@ -116,7 +116,8 @@ class World:
     @property
     def eagle_groups(self) -> frozenset[int]:
         """Groups whose hits give up their last part: the flagged, or all if ``use_eagle`` and none is; and
-        those with an equal spec."""
+        those with an equal spec.
+        """
         flagged = {g for g, group in enumerate(self.groups) if group.eagle}
         if self.use_eagle and not flagged:
             flagged = set(range(len(self.groups)))

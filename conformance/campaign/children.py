@@ -1,6 +1,6 @@
 """Processes that play runs: a subject that dies or hangs takes a child with it, not the campaign."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -45,8 +45,9 @@ def _packed(run: Run) -> tuple[Any, ...]:
 
 def _unpacked(packed: tuple[Any, ...]) -> Run:
     clauses = {clause.id: clause for clause in ALL}
-    *rest, broken = packed
-    return Run(*rest, tuple(Breach(clauses[clause], because) for clause, because in broken))
+    world, moves, outcomes, operations, shown, broken = packed
+    breaches = tuple(Breach(clauses[clause], because) for clause, because in broken)
+    return Run(world, moves, outcomes, operations, shown, breaches)
 
 
 class Child:
@@ -119,7 +120,7 @@ class ChildFailed(Exception):
     """Runs cannot be played; the message says why."""
 
 
-def play_in_children(plan: Plan, jobs: int) -> Iterator[tuple[int, Run]]:
+def play_in_children(plan: Plan, jobs: int) -> Generator[tuple[int, Run], None, None]:
     """Runs 0, 1, 2, ... in that order, without end, played ``jobs`` at a time. Close it to stop."""
     children = [Child(plan) for _ in range(jobs)]
     finished: dict[int, Run] = {}

@@ -11,7 +11,17 @@ from pagedkv.spec.moves import Move
 
 from .faults import Fault
 
-AVOIDABLE = ("withdraw", "evict", "reset", "pop", "truncate", "common prefix", "divergent lookup", "adapters", "images")
+AVOIDABLE = (
+    "withdraw",
+    "evict",
+    "reset",
+    "pop",
+    "truncate",
+    "common prefix",
+    "divergent lookup",
+    "adapters",
+    "images",
+)
 """What a line can switch off: a capability, or prompts with adapters or images."""
 
 
@@ -61,10 +71,8 @@ def _expectation(path: Path, number: int, line: object) -> Expectation:
         raise BadExpectations(f"{where}: every value has to be a string")
     unknown, lacking = set(line) - set(fields), {"clause", "reason"} - set(line)
     if unknown or lacking:
-        raise BadExpectations(
-            f"{where}: {'unknown ' + ', '.join(sorted(unknown)) if unknown else 'lacks ' + ', '.join(sorted(lacking))}"
-            f"; it has {', '.join(fields)}"
-        )
+        what = f"unknown {', '.join(sorted(unknown))}" if unknown else f"lacks {', '.join(sorted(lacking))}"
+        raise BadExpectations(f"{where}: {what}; it has {', '.join(fields)}")
     if line["clause"] not in {clause.id for clause in clauses.ALL}:
         raise BadExpectations(f"{where}: there is no clause {line['clause']!r}: see `pagedkv clauses`")
     if line.get("avoid", "") not in ("", *AVOIDABLE):

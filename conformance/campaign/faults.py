@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pagedkv.spec import World
 from pagedkv.spec.clauses import Clause
 from pagedkv.spec.moves import Move
+from pagedkv.spec.trace import kind_name
 
 from .runs import Run
 
@@ -23,8 +24,7 @@ class Fault:
 
 def operation_name(move: Move) -> str:
     """The kind of a move as traces write it: ``EndPass`` is ``end_pass``."""
-    name = type(move).__name__
-    return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+    return kind_name(type(move))
 
 
 def mix_of(world: World) -> str:

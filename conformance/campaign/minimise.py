@@ -1,4 +1,4 @@
-"""The shortest run that still shows a fault."""
+"""The shortest run that still shows what it is kept for: a fault, or a behaviour."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,14 +8,19 @@ from .runs import Run
 
 
 def minimise(run: Run, replay: Callable[[Sequence[Move]], Run]) -> Run:
-    """Leave out moves, larger groups first, as long as the same clause breaks first in the same kind of move.
+    """Leave out moves as long as the same clause breaks first in the same kind of move."""
+    return shortened(run, replay, lambda candidate: _is_same(candidate, run))
+
+
+def shortened(run: Run, replay: Callable[[Sequence[Move]], Run], is_kept: Callable[[Run], bool]) -> Run:
+    """Leave out moves, larger groups first, as long as ``is_kept`` holds of what is left.
 
     No single move of the result can be left out.
     """
     best = run
     size = max(1, len(run.moves) // 2)
     while True:
-        shorter = _without_some(best, size, replay)
+        shorter = _without_some(best, size, replay, is_kept)
         if shorter is not None:
             best = shorter
         elif size > 1:
@@ -24,12 +29,14 @@ def minimise(run: Run, replay: Callable[[Sequence[Move]], Run]) -> Run:
             return best
 
 
-def _without_some(run: Run, size: int, replay: Callable[[Sequence[Move]], Run]) -> Run | None:
+def _without_some(
+    run: Run, size: int, replay: Callable[[Sequence[Move]], Run], is_kept: Callable[[Run], bool]
+) -> Run | None:
     # From the end: what comes late depends on what came early, not the other way round.
     for end in range(len(run.moves), 0, -1):
         start = max(0, end - size)
         candidate = replay((*run.moves[:start], *run.moves[end:]))
-        if len(candidate.moves) < len(run.moves) and _is_same(candidate, run):
+        if len(candidate.moves) < len(run.moves) and is_kept(candidate):
             return candidate
     return None
 

@@ -1,7 +1,7 @@
 """One random run, and the replay of given moves."""
 
-from collections.abc import Callable, Iterable, Sequence
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
@@ -96,6 +96,4 @@ def _play(bout: Bout, moves: Iterable[Move]) -> Run:
         outcomes.append(bout.outcome)
         if breaches:
             break
-    return Run(
-        bout.world, tuple(played), tuple(outcomes), bout.operations, bout.shown, tuple(breaches)
-    )
+    return Run(bout.world, tuple(played), tuple(outcomes), bout.operations, bout.shown, tuple(breaches))

@@ -119,7 +119,9 @@ def _snapshot(manager: Any) -> Snapshot[Any]:
     return Snapshot(
         ref_counts=(0, *(block.ref_cnt for block in pool.blocks[1:])),
         keys=tuple(
-            (block.block_hash, *sorted(others.get(block.block_id, ()))) if block.block_hash is not None else ()
+            (block.block_hash, *sorted(others.get(block.block_id, ())))
+            if block.block_hash is not None
+            else ()
             for block in pool.blocks
         ),
         queue=tuple(block.block_id for block in pool.free_block_queue.get_all_free_blocks()),

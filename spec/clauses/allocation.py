@@ -4,12 +4,14 @@ from .clause import Clause
 
 ASKS_FOR_SOMETHING = Clause(
     "Allocate/asks_for_something",
-    "A request for no new token is a ValueError, and so is one for a negative number or past the model's length.",
+    "A request for no new token is a ValueError, and so is one for a negative number or past the model's "
+    "length.",
     "0.1",
 )
 FITS_THE_HIT = Clause(
     "Allocate/fits_the_hit",
-    "A hit is taken once, by a request without tables, and covers its length in every group; else it is refused.",
+    "A hit is taken once, by a request without tables, and covers its length in every group; else it is "
+    "refused.",
     "0.1",
 )
 SKIPPED_ARE_FREED = Clause(
@@ -20,7 +22,8 @@ SKIPPED_ARE_FREED = Clause(
 )
 PREDICTION_IS_EXACT = Clause(
     "Allocate/prediction_is_exact",
-    "A call answers None for want of blocks exactly when it would take more from the free queue than is free: "
+    "A call answers None for want of blocks exactly when it would take more from the free queue than is "
+    "free: "
     "new blocks, hit blocks in the queue, and one for each copy.",
     "0.1",
 )
@@ -36,7 +39,8 @@ HITS_BEFORE_NEW = Clause(
 )
 ANSWERS_NEW_ENTRIES = Clause(
     "Allocate/answers_new_entries",
-    "The answer has, per group, the private block of the request's own hit and every entry appended to its row, "
+    "The answer has, per group, the private block of the request's own hit and every entry appended to "
+    "its row, "
     "and nothing for an entry that moved away.",
     "0.1",
 )
@@ -47,31 +51,36 @@ TABLES_APPEND_ONLY = Clause(
 )
 COVERS_THE_TOKENS = Clause(
     "Allocate/covers_the_tokens",
-    "After a call the tables have a place for every token to compute: attention for each position, a mamba group "
+    "After a call the tables have a place for every token to compute: attention for each position, a "
+    "mamba group "
     "for the state after the last and for its speculative successors.",
     "0.1",
 )
 HOLDS_NO_MORE = Clause(
     "Allocate/holds_no_more",
-    "A request holds no more blocks than its tokens need: for a mamba group the state it starts from, the running "
+    "A request holds no more blocks than its tokens need: for a mamba group the state it starts from, the "
+    "running "
     "one and the speculative ones.",
     "0.1",
 )
 FULL_BLOCKS_BECOME_KEYS = Clause(
     "Cache/full_blocks_become_keys",
-    "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the alignment; an "
+    "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the "
+    "alignment; an "
     "EAGLE group goes one block further.",
     "0.1",
 )
 PARTIAL_PROMPT_END = Clause(
     "Cache/partial_prompt_end",
-    "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per holding: in "
+    "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per "
+    "holding: in "
     "attention by the first call that reaches it, for a state only when the chunk ends on it.",
     "0.1",
 )
 COMMON_PREFIX = Clause(
     "Cache/common_prefix",
-    "With caching on, common prefix blocks of full attention are the leading blocks that every request with a table "
+    "With caching on, common prefix blocks of full attention are the leading blocks that every request "
+    "with a table "
     "holds; other kinds have none.",
     "0.1",
 )

@@ -10,19 +10,22 @@ CONSUMER_GETS_PRIVATE_BLOCK = Clause(
 )
 OWNER_KEEPS_ITS_BLOCK = Clause(
     "Copy/owner_keeps_its_block",
-    "A mamba request that continues past its own partial entry keeps its block; the entry moves to a private block "
+    "A mamba request that continues past its own partial entry keeps its block; the entry moves to a "
+    "private block "
     "that a copy fills, unless it has lost its keys by then.",
     "0.1",
 )
 DRAINED_IN_ORDER = Clause(
     "Copy/drained_in_order",
-    "Draining hands over each queued copy once, group by group in the order queued, with the blocks to release "
+    "Draining hands over each queued copy once, group by group in the order queued, with the blocks to "
+    "release "
     "once it has run.",
     "0.1",
 )
 SAME_PASS_WAITS = Clause(
     "Copy/same_pass_waits",
-    "A request may not start from a block that this pass still fills: the last block of a mamba hit, or the block "
+    "A request may not start from a block that this pass still fills: the last block of a mamba hit, or "
+    "the block "
     "in which a hit ends. It is answered None until the next pass.",
     "0.1",
 )

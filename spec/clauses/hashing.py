@@ -10,7 +10,8 @@ NAMES_THE_PREFIX = Clause(
 )
 CANONICAL = Clause(
     "Hash/canonical",
-    "A hash is a function of the canonical bytes of parent, tokens and extra keys, and these bytes can be read "
+    "A hash is a function of the canonical bytes of parent, tokens and extra keys, and these bytes can be "
+    "read "
     "back in one way only.",
     "0.1",
 )

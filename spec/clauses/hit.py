@@ -7,7 +7,8 @@ LEAVES_A_TOKEN = Clause(
 )
 ALIGNED = Clause(
     "Hit/aligned",
-    "A hit is a multiple of the alignment: the hash unit when hits are fine-grained, the block size of a single "
+    "A hit is a multiple of the alignment: the hash unit when hits are fine-grained, the block size of a "
+    "single "
     "kind, else the scheduler block size.",
     "0.1",
 )
@@ -18,7 +19,8 @@ BLOCKS_COVER_IT = Clause(
 )
 LONGEST = Clause(
     "Hit/longest",
-    "A hit is the longest prefix that every group can answer: full attention by keys of all blocks before its "
+    "A hit is the longest prefix that every group can answer: full attention by keys of all blocks before "
+    "its "
     "last and a key of its last, a mamba group by one state at its end.",
     "0.1",
 )
@@ -35,7 +37,8 @@ JUNCTION = Clause(
 )
 DIVERGENT = Clause(
     "Hit/divergent",
-    "For a connector each kind is asked alone: if none is deeper than full attention, its hit is reported and "
+    "For a connector each kind is asked alone: if none is deeper than full attention, its hit is reported "
+    "and "
     "whether another lags; otherwise, and where there is no full attention or no state, the common hit.",
     "0.1",
 )

@@ -4,25 +4,30 @@ from .clause import Clause
 
 BOTH_WAYS = Clause(
     "Index/both_ways",
-    "The index has exactly the keys that blocks have, and lists for each key exactly the blocks that have it.",
+    "The index has exactly the keys that blocks have, and lists for each key exactly the blocks that have "
+    "it.",
     "0.1",
 )
 LONGEST_HOLDER_ANSWERS = Clause(
     "Index/longest_holder_answers",
-    "A lookup answers with the block that has held the key longest, and with nothing if one of the groups asked "
+    "A lookup answers with the block that has held the key longest, and with nothing if one of the groups "
+    "asked "
     "holds it nowhere.",
     "0.1",
 )
 PROMOTION = Clause(
     "Index/promotion",
-    "A block with keys takes a longer prefix as its primary key. Where blocks only grow (attention) the earlier "
-    "keys stay true and stay; where they are overwritten (states) they are false now and go first. A full key "
+    "A block with keys takes a longer prefix as its primary key. Where blocks only grow (attention) the "
+    "earlier "
+    "keys stay true and stay; where they are overwritten (states) they are false now and go first. A full "
+    "key "
     "for a block whose primary covers as much already is refused.",
     "0.1",
 )
 PARTIAL_ENTRY = Clause(
     "Index/partial_entry",
-    "A block may be named by a unit boundary inside it, as its primary key if it has none or a shorter one, else "
+    "A block may be named by a unit boundary inside it, as its primary key if it has none or a shorter "
+    "one, else "
     "as a secondary; a length that is not such a boundary, or not hashed yet, is refused.",
     "0.1",
 )

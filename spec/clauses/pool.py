@@ -4,7 +4,8 @@ from .clause import Clause
 
 COUNT_IS_HOLDERS = Clause(
     "Pool/count_is_holders",
-    "A block's reference count is the number of its holders: entries of tables, ends of copies that are queued "
+    "A block's reference count is the number of its holders: entries of tables, ends of copies that are "
+    "queued "
     "or not yet released, and pins of hand-offs.",
     "0.1",
 )
@@ -15,7 +16,8 @@ QUEUED_WHEN_UNHELD = Clause(
 )
 TAKEN_FROM_THE_FRONT = Clause(
     "Pool/taken_from_the_front",
-    "Blocks are taken from the front of the free queue, which starts in the order of ids; a taken block has one "
+    "Blocks are taken from the front of the free queue, which starts in the order of ids; a taken block "
+    "has one "
     "holder and no key.",
     "0.1",
 )
@@ -26,8 +28,10 @@ NEVER_MORE_THAN_FREE = Clause(
 )
 FREED_TAILS_FIRST = Clause(
     "Pool/freed_tails_first",
-    "A free removes one holder from each block in the given order; blocks left without holder go to the back of "
-    "the queue, but those without a key as one run to its front. A request's blocks are freed group by group, "
+    "A free removes one holder from each block in the given order; blocks left without holder go to the "
+    "back of "
+    "the queue, but those without a key as one run to its front. A request's blocks are freed group by "
+    "group, "
     "the last block of each first.",
     "0.1",
 )
@@ -43,12 +47,14 @@ TOUCHED_LEAVES_QUEUE = Clause(
 )
 EVICT_TAKES_KEYS = Clause(
     "Pool/evict_takes_keys",
-    "Evicting takes every key off the named blocks and frees nothing; an id outside the pool is refused by name.",
+    "Evicting takes every key off the named blocks and frees nothing; an id outside the pool is refused "
+    "by name.",
     "0.1",
 )
 RESET_WHEN_IDLE = Clause(
     "Pool/reset_when_idle",
-    "Resetting the cache takes every key off every block, if nothing but the null block is held; otherwise it "
+    "Resetting the cache takes every key off every block, if nothing but the null block is held; "
+    "otherwise it "
     "changes nothing and answers False.",
     "0.1",
 )

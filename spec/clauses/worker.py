@@ -14,12 +14,14 @@ KEYS_TELL_THE_TRUTH = Clause(
 )
 WRITES_ALONE = Clause(
     "Worker/writes_alone",
-    "No block that a request can still write is one that another request, a copy under way or a hand-off reads.",
+    "No block that a request can still write is one that another request, a copy under way or a hand-off "
+    "reads.",
     "0.1",
 )
 TABLES_AGREE = Clause(
     "Worker/tables_agree",
-    "The append-only table that a worker keeps has the manager's block wherever the manager's entry is not null.",
+    "The append-only table that a worker keeps has the manager's block wherever the manager's entry is "
+    "not null.",
     "0.1",
 )
 HAND_OFF_IS_THE_STATE = Clause(

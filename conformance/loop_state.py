@@ -1,0 +1,73 @@
+"""The state of the engine loop around one manager."""
+
+from dataclasses import dataclass, field, replace
+
+from pagedkv.invariants.worker import Work, Worker
+from pagedkv.spec import World
+from pagedkv.spec.life import Life
+from pagedkv.spec.rules.chunks import chunk_tokens
+from pagedkv.spec.rules.sizes import floor_to
+from pagedkv.spec.snapshot import HandOffName
+
+from .instance import Instance
+
+
+@dataclass
+class LoopState:
+    """A manager in its world, with the scheduler's and the worker's bookkeeping."""
+
+    world: World
+    instance: Instance
+    worker: Worker
+    lives: dict[str, Life] = field(default_factory=dict)
+    in_pass: bool = False
+    tokens_left: int = 0
+    """Of the open pass."""
+    work: dict[str, Work] = field(default_factory=dict)
+    """What the open pass has scheduled, by request."""
+    attempted: frozenset[str] = frozenset()
+    """Requests that the open pass asked slots for and that got none."""
+    handed_over: dict[str, list[HandOffName]] = field(default_factory=dict)
+    """Hand-offs that a connector still reads, by request."""
+    submitted: int = 0
+    """Requests that have arrived so far."""
+    disturbances: int = 0
+    """Preemptions, evictions and resets so far."""
+    operations: int = 0
+    """Calls on the manager so far."""
+
+    @classmethod
+    def start(cls, world: World, instance: Instance) -> "LoopState":
+        """A loop around a new manager."""
+        return cls(world, instance, Worker(world))
+
+    def copy(self) -> "LoopState":
+        """An independent loop in the same state."""
+        return replace(
+            self,
+            instance=self.instance.copy(),
+            worker=self.worker.copy(),
+            lives=self.lives.copy(),
+            work=self.work.copy(),
+            handed_over={request: entries.copy() for request, entries in self.handed_over.items()},
+        )
+
+
+def chunk_of(state: LoopState, life: Life, start: int, limit: int) -> int:
+    """How many tokens from ``start`` on the request gets of ``limit``; not positive: it waits."""
+    world = state.world
+    num_new = min(limit, life.num_tokens - start)
+    if not world.state_block_size:
+        return num_new
+    boundary = floor_to(world.prompts[life.prompt].length, world.unit)
+    return chunk_tokens(
+        start,
+        num_new,
+        world.prompts[life.prompt].length,
+        life.num_tokens,
+        world.state_block_size,
+        world.max_step_tokens,
+        bool(world.eagle_groups),
+        life.junction,
+        boundary if world.is_fine_grained else 0,
+    )

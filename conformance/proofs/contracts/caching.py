@@ -1,0 +1,129 @@
+"""Keys go as far as final tokens and the grain of hits allow."""
+
+from collections.abc import Iterable
+from itertools import product
+
+from pagedkv.spec.clauses import allocation
+from pagedkv.spec.rules.caching import cacheable_length, partial_boundary
+
+from .contract import Contract
+
+
+def _judge_plain(end: int, num_tokens: int, alignment: int, block_size: int) -> None:
+    length = cacheable_length(end, num_tokens, alignment, block_size, is_eagle=False)
+    assert 0 <= length <= end and length <= num_tokens, f"{length}"
+    assert length % alignment == 0, f"{length}"
+    assert length + alignment > end or length + alignment > num_tokens, f"{length}"
+
+
+def keys_end_with_the_last_aligned_final_token(end: int, num_tokens: int) -> None:
+    """Two blocks of 8 tokens between the lengths of hits."""
+    assert end >= 0 and num_tokens >= 0
+    _judge_plain(end, num_tokens, 16, 8)
+
+
+def keys_end_with_the_last_unit_of_final_tokens(end: int, num_tokens: int) -> None:
+    """Hits by units of 4 tokens in blocks of 16."""
+    assert end >= 0 and num_tokens >= 0
+    _judge_plain(end, num_tokens, 4, 16)
+
+
+def _judge_eagle(end: int, num_tokens: int, aligned: int, alignment: int, block_size: int) -> None:
+    """``aligned`` is a length that a hit may have, out of final tokens; the longest of them decides."""
+    length = cacheable_length(end, num_tokens, alignment, block_size, is_eagle=True)
+    assert length <= end and length <= num_tokens, f"{length}"
+    if aligned > 0:
+        assert length >= aligned + block_size or length in (end, num_tokens), f"{length}"
+    if aligned + alignment > end or aligned + alignment > num_tokens:
+        assert length <= (aligned + block_size if aligned else 0), f"{length}"
+
+
+def keys_of_eagle_go_one_block_further(end: int, num_tokens: int, aligned: int) -> None:
+    """Two blocks of 8 tokens between the lengths of hits."""
+    assert aligned % 16 == 0 and 0 <= aligned <= end and aligned <= num_tokens
+    _judge_eagle(end, num_tokens, aligned, 16, 8)
+
+
+def keys_of_eagle_by_units_go_to_the_end(end: int, num_tokens: int, aligned: int) -> None:
+    """Hits by units of 4 tokens in blocks of 16: the block further is longer than what is left."""
+    assert aligned % 4 == 0 and 0 <= aligned <= end and aligned <= num_tokens
+    _judge_eagle(end, num_tokens, aligned, 4, 16)
+
+
+def keys_never_go_back(end: int, later: int, num_tokens: int, is_eagle: bool) -> None:
+    """A call that computes more publishes no less."""
+    assert 0 <= end <= later and num_tokens >= 0
+    before, after = (cacheable_length(x, num_tokens, 16, 8, is_eagle) for x in (end, later))
+    assert before <= after, f"{before} and {after}"
+
+
+def partial_entry_is_the_last_unit_inside_a_block(num_prompt_tokens: int, boundary: int) -> None:
+    """``boundary`` is the last unit boundary of the prompt; units of 4 tokens, blocks of 12."""
+    assert boundary >= 0 and boundary % 4 == 0 and boundary <= num_prompt_tokens < boundary + 4
+    entry = partial_boundary(num_prompt_tokens, 4, 12)
+    assert entry == (0 if boundary % 12 == 0 else boundary), f"{entry}"
+
+
+def partial_entry_needs_room_inside_a_block(num_prompt_tokens: int) -> None:
+    """Blocks that are units have no inside."""
+    assert num_prompt_tokens >= 0
+    assert partial_boundary(num_prompt_tokens, 4, 4) == 0
+
+
+def _ends(grain: int) -> Iterable[tuple[int, int, int]]:
+    return (
+        (end, num_tokens, aligned)
+        for end, num_tokens in product(range(50), repeat=2)
+        for aligned in range(0, min(end, num_tokens) + 1, grain)
+    )
+
+
+CONTRACTS = (
+    *(
+        Contract(
+            check,
+            cacheable_length,
+            (allocation.FULL_BLOCKS_BECOME_KEYS,),
+            lambda: product(range(50), repeat=2),
+        )
+        for check in (
+            keys_end_with_the_last_aligned_final_token,
+            keys_end_with_the_last_unit_of_final_tokens,
+        )
+    ),
+    Contract(
+        keys_of_eagle_go_one_block_further,
+        cacheable_length,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: _ends(16),
+    ),
+    Contract(
+        keys_of_eagle_by_units_go_to_the_end,
+        cacheable_length,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: _ends(4),
+    ),
+    Contract(
+        keys_never_go_back,
+        cacheable_length,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: (
+            (end, later, num_tokens, is_eagle)
+            for end, later, num_tokens in product(range(0, 40, 3), range(40), range(0, 40, 5))
+            if end <= later
+            for is_eagle in (False, True)
+        ),
+    ),
+    Contract(
+        partial_entry_is_the_last_unit_inside_a_block,
+        partial_boundary,
+        (allocation.PARTIAL_PROMPT_END,),
+        lambda: ((boundary + rest, boundary) for boundary in range(0, 40, 4) for rest in range(4)),
+    ),
+    Contract(
+        partial_entry_needs_room_inside_a_block,
+        partial_boundary,
+        (allocation.PARTIAL_PROMPT_END,),
+        lambda: ((num_prompt_tokens,) for num_prompt_tokens in range(40)),
+    ),
+)

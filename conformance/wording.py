@@ -1,0 +1,173 @@
+"""Worlds, moves and answers as a reader of a failure wants them: one line each."""
+
+from collections.abc import Sequence
+
+from pagedkv.spec import World
+from pagedkv.spec.moves import (
+    Admit,
+    BeginPass,
+    CommonPrefix,
+    EndPass,
+    Evict,
+    Finish,
+    Move,
+    Preempt,
+    Reset,
+    Schedule,
+    Submit,
+    Truncate,
+)
+from pagedkv.spec.outcomes import (
+    Allocated,
+    Answered,
+    Found,
+    Nothing,
+    Outcome,
+    Raised,
+    Stepped,
+    Viewed,
+    Waits,
+)
+from pagedkv.spec.snapshot import Rows
+from pagedkv.spec.world import Group, Prompt
+
+MOST_SHOWN = 24
+"""Entries of a list that are shown before the rest is only counted."""
+
+
+def step_in_words(world: World, move: Move, outcome: Outcome | None) -> str:
+    """A move and its answer, such as ``admit r0 for 4 tokens: hit 4, got [[5], [0, 6]]``."""
+    words = _move_in_words(world, move, outcome)
+    answer = "the process ended" if outcome is None else outcome_in_words(outcome)
+    return f"{words}: {answer}" if answer else words
+
+
+def world_in_words(world: World) -> list[str]:
+    """The deployment, the groups and the prompts, a line each."""
+    options = "" if world.enable_caching else ", caching off"
+    options += ", EAGLE" if world.use_eagle else ""
+    lines = [
+        f"{world.num_blocks} blocks, {_tokens(world.unit)} per hash, passes of {world.max_step_tokens}{options}"
+    ]
+    lines += [f"group {g}: {_group_in_words(group)}" for g, group in enumerate(world.groups)]
+    return lines + [f"p{p}: {_prompt_in_words(prompt)}" for p, prompt in enumerate(world.prompts)]
+
+
+def outcome_in_words(outcome: Outcome) -> str:
+    """What the manager answered; empty where it has nothing to say."""
+    match outcome:
+        case Nothing():
+            return ""
+        case Found():
+            return _found_in_words(outcome)
+        case Allocated(_, rows, found):
+            parts = [_found_in_words(found)] if found else []
+            return ", ".join([*parts, "got None" if rows is None else f"got {rows_in_words(rows)}"])
+        case Waits(found):
+            parts = [_found_in_words(found)] if found else []
+            return ", ".join([*parts, "has to wait"])
+        case Stepped(copies, hand_offs):
+            parts = ["copies " + listed([f"{src} to {dst}" for src, dst in copies])] if copies else []
+            taken = [
+                f"block {h.block} of {h.request} (group {h.group}, {_tokens(h.num_tokens)})"
+                for h in hand_offs
+            ]
+            return "; ".join([*parts, *(["handed over " + listed(taken)] if taken else [])])
+        case Answered(bool(value)):
+            return "yes" if value else "no"
+        case Answered(value):
+            return "[" + listed(value) + "]"
+        case Viewed(found, rows):
+            return f"{_found_in_words(found)}, " + ("refused" if rows is None else rows_in_words(rows))
+        case Raised(error, message):
+            return f"raised {error}: {message}"
+
+
+def rows_in_words(rows: Rows) -> str:
+    """Block ids per group."""
+    return "[" + ", ".join(f"[{listed(row)}]" for row in rows) + "]"
+
+
+def listed(entries: Sequence[object]) -> str:
+    """The entries with commas; of a long list the beginning and how many there are."""
+    if len(entries) <= MOST_SHOWN:
+        return ", ".join(map(str, entries))
+    return ", ".join(map(str, entries[:MOST_SHOWN])) + f", ... {len(entries)} in all"
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that a terminal could take for more than a character."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _move_in_words(world: World, move: Move, outcome: Outcome | None) -> str:
+    match move:
+        case Submit(request, prompt):
+            return f"submit {request} with p{prompt}, {_tokens(world.prompts[prompt].length)}"
+        case BeginPass():
+            return "begin a pass"
+        case Admit(request, limit, lookup):
+            ways = {"common": "", "divergent": ", looked up for a connector", "none": ", without lookup"}
+            return f"admit {request} for {_asked(limit, outcome)}{ways[lookup]}"
+        case Schedule(request, limit):
+            return f"schedule {request} for {_asked(limit, outcome)}"
+        case Preempt(request, withdraw, pop):
+            return (
+                f"preempt {request}" + (", withdrawing this pass's work" if withdraw else "") + _popped(pop)
+            )
+        case Finish(request, pop):
+            return f"finish {request}" + _popped(pop)
+        case EndPass(release_first):
+            return "end the pass" + (", releasing copies before hand-offs" if release_first else "")
+        case Evict(blocks):
+            return f"evict blocks {listed(blocks)}"
+        case Reset():
+            return "reset the cache"
+        case Truncate(request, num_tokens):
+            return f"look {request} up and cut the hit at {_tokens(num_tokens)}"
+        case CommonPrefix(request):
+            return f"count the blocks that {request} shares with all"
+
+
+def _asked(limit: int, outcome: Outcome | None) -> str:
+    return _tokens(outcome.num_new_tokens) if isinstance(outcome, Allocated) else f"at most {_tokens(limit)}"
+
+
+def _popped(pop: bool) -> str:
+    return ", freeing what is popped" if pop else ""
+
+
+def _tokens(count: int) -> str:
+    return f"{count} token{'' if count == 1 else 's'}"
+
+
+def _found_in_words(found: Found) -> str:
+    parts = [f"hit {found.hit}"]
+    if found.hit:
+        parts[0] += f" in {rows_in_words(found.rows)}"
+    if found.junction:
+        parts.append(f"junction {found.junction}")
+    if found.diverged:
+        parts.append("a group lags")
+    return ", ".join(parts)
+
+
+def _group_in_words(group: Group) -> str:
+    parts = [f"{group.kind}, blocks of {_tokens(group.block_size)}"]
+    if group.speculative:
+        parts.append(f"{group.speculative} speculative")
+    if group.eagle:
+        parts.append("EAGLE")
+    if group.variant != 1:
+        parts.append(f"variant {group.variant}")
+    return ", ".join(parts)
+
+
+def _prompt_in_words(prompt: Prompt) -> str:
+    parts = [f"{_tokens(prompt.length)} of [{listed(prompt.tokens)}]"]
+    if prompt.salt is not None:
+        parts.append(f"salt {prompt.salt!r}")
+    if prompt.lora is not None:
+        parts.append(f"adapter {prompt.lora!r}")
+    parts += [f"image {i.identifier!r} at {i.offset} for {i.length}" for i in prompt.images]
+    return ", ".join(parts)

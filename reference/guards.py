@@ -1,0 +1,35 @@
+"""What an operation refuses before it changes anything."""
+
+from collections.abc import Sequence
+
+from pagedkv.spec import Request, UnsupportedError, require
+from pagedkv.spec.clauses import allocation, config
+from pagedkv.spec.rules.sizes import blocks_for
+
+from .blocks import KVCacheBlock
+from .single_type import SingleTypeKVCacheManager
+
+
+def refuse_uncovered(**arguments: tuple[object, object]) -> None:
+    """Refuse an argument that is not what this part of the specification covers."""
+    for name, (given, covered) in arguments.items():
+        require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
+
+
+def require_fitting_hit(
+    managers: Sequence[SingleTypeKVCacheManager],
+    is_first: bool,
+    request: Request,
+    length: int,
+    rows: tuple[Sequence[KVCacheBlock], ...],
+) -> None:
+    """Refuse a hit of ``length`` tokens in ``rows`` that the request cannot take."""
+    widths = [blocks_for(length, manager.block_size) for manager in managers]
+    covers = [len(row) for row in rows] == widths and all(not row or not row[-1].is_null for row in rows)
+    is_due = length == 0 or (is_first and request.num_computed_tokens == 0)
+    require(
+        covers and length >= 0 and is_due,
+        allocation.FITS_THE_HIT,
+        f"request {request.request_id!r} takes {length} tokens in {[len(row) for row in rows]} blocks per "
+        f"group, {request.num_computed_tokens} are computed, it {'has no' if is_first else 'has a'} table",
+    )
