@@ -31,7 +31,7 @@ def explain_finding(finding: Finding, subject: Subject, seed: int, path: Path) -
 
 
 def explain(trace: Trace, path: Path, on: str, steps: Sequence[ReplayedStep] = ()) -> str:
-    """The text for a trace: ``steps`` are what its replay on the subject named ``on`` was, empty if there was none.
+    """The text for a trace, and for its replay on the subject named ``on``: ``steps``, none without one.
 
     Nothing in it but line ends is unprintable.
     """
@@ -46,9 +46,13 @@ def explain(trace: Trace, path: Path, on: str, steps: Sequence[ReplayedStep] = (
             lines.append("  The step raised: no state after it is known.")
     elif last is not None and last.breaches:
         lines += ["", f"{on} does not tell its state."]
-    command = shlex.join(["pagedkv", "replay", str(path), "--on", on])
-    lines += ["", f"Trace: {path}", f"Again: {command}"]
+    lines += ["", f"Trace: {path}", f"Again: {replay_command(path, on)}"]
     return "\n".join(map(printable, lines)) + "\n"
+
+
+def replay_command(path: Path, on: str) -> str:
+    """What to type to see the trace on the subject named ``on``."""
+    return shlex.join(["pagedkv", "replay", str(path), "--on", on])
 
 
 def _head(trace: Trace, on: str, last: ReplayedStep | None) -> list[str]:
@@ -63,15 +67,10 @@ def _head(trace: Trace, on: str, last: ReplayedStep | None) -> list[str]:
         if recorded is not None and ending_of(trace, last) is Ending.ANOTHER_BREACH:
             lines.append(f"  The trace tells of another breach: {recorded.clause}.")
         return lines
-    told = (
-        f"the trace tells of a breach of {recorded.clause}" if recorded else "the trace tells of none either"
-    )
+    told = f"The trace tells of a breach of {recorded.clause}." if recorded else "The trace tells of none."
     if last.obstacle:
-        return [
-            f"Step {last.number} cannot be played on {on}: {last.obstacle}.",
-            f"  It is not judged; {told}.",
-        ]
-    return [f"No clause broke on {on}; {told}."]
+        return [f"Step {last.number} cannot be played on {on}: {last.obstacle}.", f"  {told}"]
+    return [f"No clause broke on {on}.", f"  {told}"]
 
 
 def _broken(trace: Trace, move: Move, breach: RecordedBreach) -> list[str]:
@@ -96,7 +95,7 @@ def _steps(trace: Trace, replayed: Sequence[ReplayedStep]) -> list[str]:
     for number, step in enumerate(trace.steps, 1):
         now = replayed[number - 1] if number <= len(replayed) else None
         outcome = now.outcome if now and not now.obstacle else step.outcome
-        words = step_in_words(trace.world, step.move, outcome)
+        words = step_in_words(step.move, outcome)
         if now and now.obstacle:
             words += " (recorded; not played)"
         elif now and now.is_new_answer:

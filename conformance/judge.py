@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.invariants.view import Transition
-from pagedkv.spec import World
+from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.clauses import Clause, hashing
 from pagedkv.spec.moves import BeginPass, EndPass, Move
 from pagedkv.spec.outcomes import Nothing, Outcome, Raised
@@ -16,18 +16,30 @@ from .coverage import shown_by
 from .differences import clause_of_error, differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
-from .subjects import Subject, make_reference
+from .subjects import Subject, SubjectUnavailable, make_reference
 
 
 class Bout:
-    """A subject's life. ``play`` says what each move broke; after the first breach it is over."""
+    """A subject's life. ``play`` says what each move broke; after the first breach it is over.
+
+    Raises ``SubjectUnavailable`` when the subject cannot be made in the world; its refusals come through.
+    """
 
     def __init__(self, world: World, subject: Subject) -> None:
         self.world = world
-        self.state = LoopState.start(world, subject.make(world))
+        try:
+            self.state = LoopState.start(world, subject.make(world))
+            self.snapshot = self.state.instance.snapshot()
+        except PreconditionError:
+            raise
+        except Exception as error:
+            groups = "+".join(group.kind for group in world.groups)
+            raise SubjectUnavailable(
+                f"{subject.name!r} raised {type(error).__name__} when a manager for {groups} with {world.num_blocks} "
+                f"blocks was to be made: {error}"
+            ) from error
         is_mirrored = subject.strictness != "safety" and subject.name != "reference"
         self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None
-        self.snapshot = self.state.instance.snapshot()
         self._pass_began: Snapshot[KeyName] | None = None
         self.outcome: Outcome = Nothing()
         self.shown: Counter[str] = Counter()

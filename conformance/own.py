@@ -69,7 +69,7 @@ def _trial(name: str, factory: Callable[..., Any]) -> Any:
 
 
 def _standard(world: World, factory: Callable[..., Any], has_snapshot: bool) -> Instance:
-    init_none_hash(sha256)
+    init_none_hash(sha256, seed="pagedkv")
     manager = factory(world.kv_cache_config(), **standard_arguments(world))
     snapshot = type(manager).snapshot if has_snapshot else None
     return StandardInstance(world, manager, OwnRequests(world), snapshot)
@@ -84,7 +84,7 @@ class OwnInstance:
     """A life of a manager with the least interface."""
 
     def __init__(self, world: World, manager: Any) -> None:
-        init_none_hash(sha256)
+        init_none_hash(sha256, seed="pagedkv")
         self.world = world
         self.manager = manager
         self._maker = OwnRequests(world)

@@ -23,7 +23,7 @@ from pagedkv.spec.trace.limits import MAX_NAME, MAX_TEXT
 from .campaign.runs import Run
 from .differences import differences
 from .judge import Bout
-from .loop import is_enabled
+from .enabled import is_enabled
 from .subjects import Subject, needs
 
 
@@ -63,7 +63,7 @@ class ReplayedStep:
 
 
 def replay_trace(trace: Trace, subject: Subject) -> Iterator[ReplayedStep]:
-    """Play the trace on a new life of ``subject``, up to the first step that breaks something or cannot be played.
+    """Play the trace on a new life of ``subject``, up to the first breach or obstacle.
 
     Which subject the trace names does not matter.
 

@@ -50,10 +50,9 @@ def _details(state: Snapshot[KeyName]) -> dict[str, str]:
     if state.marks is not None:
         for g, blocks in enumerate(state.marks.filled):
             entries[f"filled by this pass, group {g}"] = listed(sorted(blocks))
-        for g, names in enumerate(state.marks.published):
-            entries[f"named in this pass, group {g}"] = listed(
-                [f"{b} as {_name(k)} by {r}" for r, b, k in names]
-            )
+        for g, named in enumerate(state.marks.published):
+            in_words = [f"{block} as {_name(key)} by {request}" for request, block, key in named]
+            entries[f"named in this pass, group {g}"] = listed(in_words)
         for g, lengths in enumerate(state.marks.named_partial):
             entries[f"partial entries, group {g}"] = listed([f"{r} at {n}" for r, n in lengths.items()])
     return entries

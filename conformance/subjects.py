@@ -112,7 +112,7 @@ def standard_arguments(world: World) -> dict[str, Any]:
 
 def make_reference(world: World) -> StandardInstance:
     """An instance of the model. Fixes the seed of hashes, so that every run has the same."""
-    init_none_hash(sha256)
+    init_none_hash(sha256, seed="pagedkv")
     manager = KVCacheManager(world.kv_cache_config(), **standard_arguments(world))
     return StandardInstance(world, manager, OwnRequests(world), KVCacheManager.snapshot)
 

@@ -35,22 +35,27 @@ MOST_SHOWN = 24
 """Entries of a list that are shown before the rest is only counted."""
 
 
-def step_in_words(world: World, move: Move, outcome: Outcome | None) -> str:
+def step_in_words(move: Move, outcome: Outcome | None) -> str:
     """A move and its answer, such as ``admit r0 for 4 tokens: hit 4, got [[5], [0, 6]]``."""
-    words = _move_in_words(world, move, outcome)
+    words = _move_in_words(move, outcome)
     answer = "the process ended" if outcome is None else outcome_in_words(outcome)
     return f"{words}: {answer}" if answer else words
 
 
 def world_in_words(world: World) -> list[str]:
     """The deployment, the groups and the prompts, a line each."""
-    options = "" if world.enable_caching else ", caching off"
-    options += ", EAGLE" if world.use_eagle else ""
-    lines = [
-        f"{world.num_blocks} blocks, {_tokens(world.unit)} per hash, passes of {world.max_step_tokens}{options}"
+    parts = [
+        f"{world.num_blocks} blocks",
+        f"{_tokens(world.unit)} per hash",
+        f"at most {_tokens(world.max_step_tokens)} in a pass",
     ]
-    lines += [f"group {g}: {_group_in_words(group)}" for g, group in enumerate(world.groups)]
-    return lines + [f"p{p}: {_prompt_in_words(prompt)}" for p, prompt in enumerate(world.prompts)]
+    if not world.enable_caching:
+        parts.append("caching off")
+    if world.use_eagle:
+        parts.append("EAGLE")
+    groups = [f"group {g}: {_group_in_words(group)}" for g, group in enumerate(world.groups)]
+    prompts = [f"p{p}: {_prompt_in_words(prompt)}" for p, prompt in enumerate(world.prompts)]
+    return [", ".join(parts), *groups, *prompts]
 
 
 def outcome_in_words(outcome: Outcome) -> str:
@@ -66,17 +71,10 @@ def outcome_in_words(outcome: Outcome) -> str:
         case Waits(found):
             parts = [_found_in_words(found)] if found else []
             return ", ".join([*parts, "has to wait"])
-        case Stepped(copies, hand_offs):
-            parts = ["copies " + listed([f"{src} to {dst}" for src, dst in copies])] if copies else []
-            taken = [
-                f"block {h.block} of {h.request} (group {h.group}, {_tokens(h.num_tokens)})"
-                for h in hand_offs
-            ]
-            return "; ".join([*parts, *(["handed over " + listed(taken)] if taken else [])])
-        case Answered(bool(value)):
-            return "yes" if value else "no"
+        case Stepped():
+            return _stepped_in_words(outcome)
         case Answered(value):
-            return "[" + listed(value) + "]"
+            return ("yes" if value else "no") if isinstance(value, bool) else f"[{listed(value)}]"
         case Viewed(found, rows):
             return f"{_found_in_words(found)}, " + ("refused" if rows is None else rows_in_words(rows))
         case Raised(error, message):
@@ -100,10 +98,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def _move_in_words(world: World, move: Move, outcome: Outcome | None) -> str:
+def _move_in_words(move: Move, outcome: Outcome | None) -> str:
     match move:
         case Submit(request, prompt):
-            return f"submit {request} with p{prompt}, {_tokens(world.prompts[prompt].length)}"
+            return f"submit {request} with p{prompt}"
         case BeginPass():
             return "begin a pass"
         case Admit(request, limit, lookup):
@@ -112,11 +110,10 @@ def _move_in_words(world: World, move: Move, outcome: Outcome | None) -> str:
         case Schedule(request, limit):
             return f"schedule {request} for {_asked(limit, outcome)}"
         case Preempt(request, withdraw, pop):
-            return (
-                f"preempt {request}" + (", withdrawing this pass's work" if withdraw else "") + _popped(pop)
-            )
+            withdrawing = ", withdrawing this pass's work" if withdraw else ""
+            return f"preempt {request}{withdrawing}{_popped(pop)}"
         case Finish(request, pop):
-            return f"finish {request}" + _popped(pop)
+            return f"finish {request}{_popped(pop)}"
         case EndPass(release_first):
             return "end the pass" + (", releasing copies before hand-offs" if release_first else "")
         case Evict(blocks):
@@ -134,7 +131,7 @@ def _asked(limit: int, outcome: Outcome | None) -> str:
 
 
 def _popped(pop: bool) -> str:
-    return ", freeing what is popped" if pop else ""
+    return ", popping its blocks and freeing them" if pop else ""
 
 
 def _tokens(count: int) -> str:
@@ -150,6 +147,16 @@ def _found_in_words(found: Found) -> str:
     if found.diverged:
         parts.append("a group lags")
     return ", ".join(parts)
+
+
+def _stepped_in_words(outcome: Stepped) -> str:
+    parts = []
+    if outcome.copies:
+        parts.append("copied " + listed([f"{src} to {dst}" for src, dst in outcome.copies]))
+    if outcome.hand_offs:
+        taken = [f"block {h.block} of {h.request} at {_tokens(h.num_tokens)}" for h in outcome.hand_offs]
+        parts.append("handed over " + listed(taken))
+    return "; ".join(parts)
 
 
 def _group_in_words(group: Group) -> str:

@@ -11,6 +11,7 @@ class LeakyManager(OwnManager):
 
     def _take(self) -> int:
         block = self.queue.popleft()
+        self.holders[block] = 1
         # The fault: the key goes off the block, and `block_of` still leads from the key to the block.
         self.key_of.pop(block, None)
         return block

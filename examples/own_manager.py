@@ -41,9 +41,8 @@ class OwnManager:
         for block in hit:
             if self.holders[block] == 0:
                 self.queue.remove(block)
-        added = [*hit, *(self._take() for _ in range(num_new))]
-        for block in added:
             self.holders[block] += 1
+        added = [*hit, *(self._take() for _ in range(num_new))]
         table = self.tables[request.request_id] = [*table, *added]
         for key, block in zip(request.block_hashes[: end // self.size], table, strict=False):
             if self.caches and key not in self.block_of:
@@ -52,6 +51,7 @@ class OwnManager:
 
     def _take(self) -> int:
         block = self.queue.popleft()
+        self.holders[block] = 1
         if block in self.key_of:
             del self.block_of[self.key_of.pop(block)]
         return block

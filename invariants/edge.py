@@ -37,13 +37,9 @@ class Edge:
     """A transition, and what follows from the state before it and the move."""
 
     def __init__(self, t: Transition, shape: Shape) -> None:
-        self.world, self.before, self.after, self.move, self.outcome = (
-            t.world,
-            t.before,
-            t.after,
-            t.move,
-            t.outcome,
-        )
+        self.world = t.world
+        self.before, self.after = t.before, t.after
+        self.move, self.outcome = t.move, t.outcome
         self.work, self.pass_began = t.work, t.pass_began
         self.shape = shape
         self.life = life_of(t)

@@ -14,6 +14,14 @@ from pagedkv.spec.snapshot import HandOffName, KeyName, Rows, Snapshot
 
 from .breach import Breach
 
+CHECKED = (
+    worker.READS_ITS_PREFIX,
+    worker.KEYS_TELL_THE_TRUTH,
+    worker.TABLES_AGREE,
+    worker.HAND_OFF_IS_THE_STATE,
+)
+"""The clauses that a worker sees broken."""
+
 Prefix = tuple[int, int]
 """A prefix as ``World.name`` names it: what the KV of its last token, or the state after it, stands for."""
 

@@ -220,16 +220,18 @@ def sha256_cbor(triple: HashTriple) -> bytes:
 _none_hash: BlockHash | None = None
 
 
-def init_none_hash(hash_fn: HashFunction) -> None:
+def init_none_hash(hash_fn: HashFunction, seed: str | None = None) -> None:
     """Fix the seed, the parent of every first unit, for the whole process; call it once at start-up.
 
-    The seed is the hash of a triple without tokens, which no unit has. Its parent is the text of
+    The seed is the hash of a triple without tokens, which no unit has. Its parent is `seed`, for runs that
+    must be the same everywhere (whoever knows it can prepare collisions); without it the text of
     PYTHONHASHSEED, or 32 random bytes where Python itself would draw a seed: when that is unset, empty or
     "random". Calling it again replaces the seed: hashes made before and after then have nothing in common.
     """
     global _none_hash
-    fixed = os.environ.get("PYTHONHASHSEED", "")
-    parent = os.urandom(32) if fixed in ("", "random") else os.fsencode(fixed)
+    text = os.environ.get("PYTHONHASHSEED", "") if seed is None else seed
+    is_random = seed is None and text in ("", "random")
+    parent = os.urandom(32) if is_random else os.fsencode(text)
     _none_hash = BlockHash(hash_fn(HashTriple(parent, (), None)))
 
 

@@ -85,35 +85,35 @@ class World:
     chunk_limits: tuple[int, ...] = field(default=())
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
 
-    @property
+    @cached_property
     def max_model_len(self) -> int:
         """The longest that a request can become."""
         return max(len(prompt.tokens) for prompt in self.prompts)
 
-    @property
+    @cached_property
     def scheduler_block_size(self) -> int:
         """The least multiple of every block size."""
         return lcm(*(group.block_size for group in self.groups))
 
-    @property
+    @cached_property
     def state_block_size(self) -> int:
         """The block size of the mamba groups, 0 if there are none."""
         return next((group.block_size for group in self.groups if group.kind == "mamba"), 0)
 
-    @property
+    @cached_property
     def is_fine_grained(self) -> bool:
         """Whether hits may end inside blocks: states with blocks of several units, beside attention."""
         specs = {group.spec() for group in self.groups}
         return len(specs) > 1 and self.state_block_size > self.unit
 
-    @property
+    @cached_property
     def hit_alignment(self) -> int:
         """The grain of hits in tokens."""
         if len({group.spec() for group in self.groups}) == 1:
             return self.groups[0].block_size
         return self.unit if self.is_fine_grained else self.scheduler_block_size
 
-    @property
+    @cached_property
     def eagle_groups(self) -> frozenset[int]:
         """Groups whose hits give up their last part: the flagged, or all if ``use_eagle`` and none is; and
         those with an equal spec.

@@ -11,8 +11,8 @@ from pagedkv.conformance.subjects import Subject
 from .children import Plan, play_in_children
 from .expectations import Avoided, Expectation
 from .faults import Fault, fault_of
-from .minimise import minimise
-from .runs import Run, replay_moves
+from .runs import Run
+from .smallest import smallest
 
 
 class Exit(IntEnum):
@@ -35,11 +35,13 @@ class Finding:
     fault: Fault
     run: Run
     number: int
-    """The run that showed it first."""
+    """The run of the campaign that this one was made from."""
+    found_in: int
+    """Moves of the shortest run that has shown it, before it was made smaller."""
     times: int = 1
     expected: Expectation | None = None
-    is_minimal: bool = True
-    """Whether the run was minimised: one that ends the process is kept as it was."""
+    is_minimal: bool = False
+    """Whether the run was made smaller: one that ends the process is kept as it was."""
 
 
 @dataclass
@@ -121,10 +123,15 @@ def _add(
     known = verdict.findings.get(fault)
     if known:
         known.times += 1
-        return
-    expected = next((line for line in expectations if line.matches(fault)), None)
+        if not run.outcomes or len(run.moves) >= known.found_in:
+            return
+    else:
+        expected = next((line for line in expectations if line.matches(fault)), None)
+        # First as it is: whoever interrupts the search for a smaller one keeps it.
+        known = verdict.findings[fault] = Finding(fault, run, number, len(run.moves), expected=expected)
     # A run that ended its process would end this one.
-    is_minimal = bool(run.outcomes)
-    if is_minimal:
-        run = minimise(run, lambda moves: replay_moves(subject, run.world, moves))
-    verdict.findings[fault] = Finding(fault, run, number, 1, expected, is_minimal)
+    if run.outcomes:
+        smaller = smallest(run, subject)
+        known.found_in = len(run.moves)
+        if not known.is_minimal or len(smaller.moves) < len(known.run.moves):
+            known.run, known.number, known.is_minimal = smaller, number, True

@@ -1,15 +1,20 @@
 """Processes that play runs: a subject that dies or hangs takes a child with it, not the campaign."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.resource_tracker import ensure_running
+from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from time import monotonic
 from typing import Any
 
 from pagedkv.conformance.differences import clause_of_error
 from pagedkv.conformance.subject_names import subject_named
+from pagedkv.conformance.subjects import SubjectUnavailable
 from pagedkv.invariants.breach import Breach
+from pagedkv.spec import PreconditionError
 from pagedkv.spec.clauses import ALL
 from pagedkv.spec.moves import Move
 
@@ -29,12 +34,17 @@ class Plan:
 
 
 def _child(plan: Plan, pipe: Connection) -> None:
-    subject = subject_named(plan.subject)
-    while (number := pipe.recv()) is not None:
-        run = random_run(
-            subject, plan.seed, number, plan.mixes, plan.avoided, lambda move: pipe.send((number, move))
-        )
-        pipe.send((number, _packed(run)))
+    try:
+        subject = subject_named(plan.subject)
+        while True:
+            number = pipe.recv()
+            run = random_run(subject, plan.seed, number, plan.mixes, plan.avoided, pipe.send)
+            pipe.send(_packed(run))
+    except (SubjectUnavailable, PreconditionError) as error:
+        pipe.send(str(error))
+    except (EOFError, BrokenPipeError):
+        # Whoever asked is gone.
+        return
 
 
 def _packed(run: Run) -> tuple[Any, ...]:
@@ -64,7 +74,8 @@ class Child:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_child, args=(self._plan, theirs), daemon=True)
-        self._process.start()
+        with _without_interrupts():
+            self._process.start()
         theirs.close()
 
     def begin(self, number: int) -> None:
@@ -75,11 +86,13 @@ class Child:
     def heard(self) -> Run | None:
         """Take one message in; answers the run when it is over, also when the process died in it."""
         try:
-            _, content = self.pipe.recv()
+            content = self.pipe.recv()
         except (EOFError, ConnectionResetError):
             self._process.join()
             return self._lost(f"the process died with exit code {self._process.exitcode}")
         self._heard = monotonic()
+        if isinstance(content, str):
+            raise ChildFailed(content)
         if isinstance(content, tuple):
             self.number = None
             return _unpacked(content)
@@ -148,6 +161,18 @@ def play_in_children(plan: Plan, jobs: int) -> Generator[tuple[int, Run], None, 
     finally:
         for child in children:
             child.stop()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """What is started in here never sees an interrupt from the terminal: whoever started it stops it."""
+    # Starting the first process starts this one too, and lets interrupts through again.
+    ensure_running()
+    before = pthread_sigmask(SIG_BLOCK, {SIGINT})
+    try:
+        yield
+    finally:
+        pthread_sigmask(SIG_SETMASK, before)
 
 
 def _ready(children: Sequence[Child]) -> list[Child]:

@@ -9,7 +9,7 @@ from .runs import Run
 
 def minimise(run: Run, replay: Callable[[Sequence[Move]], Run]) -> Run:
     """Leave out moves as long as the same clause breaks first in the same kind of move."""
-    return shortened(run, replay, lambda candidate: _is_same(candidate, run))
+    return shortened(run, replay, lambda candidate: is_same(candidate, run))
 
 
 def shortened(run: Run, replay: Callable[[Sequence[Move]], Run], is_kept: Callable[[Run], bool]) -> Run:
@@ -41,7 +41,8 @@ def _without_some(
     return None
 
 
-def _is_same(one: Run, other: Run) -> bool:
+def is_same(one: Run, other: Run) -> bool:
+    """Whether both break the same clause first, in the same kind of move."""
     return bool(one.breaches) and (
         one.breaches[0].clause is other.breaches[0].clause and type(one.moves[-1]) is type(other.moves[-1])
     )

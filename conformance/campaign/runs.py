@@ -1,8 +1,9 @@
 """One random run, and the replay of given moves."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from random import Random
 from typing import Protocol
 
@@ -49,10 +50,25 @@ def world_of_run(
 ) -> tuple[Random, World]:
     """The world of a run, one that is for the subject, and the state of chance after drawing it."""
     rng = Random(f"{seed}/{number}")
+    return rng, next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
+
+
+def refusals_of_run(
+    seed: int, number: int, mixes: Sequence[str], subject: Subject, avoided: Avoids
+) -> Iterator[str]:
+    """Why worlds were drawn in vain for a run."""
+    draws = _draws(Random(f"{seed}/{number}"), mixes, subject, avoided)
+    return takewhile(bool, (refusal for _, refusal in draws))
+
+
+def _draws(
+    rng: Random, mixes: Sequence[str], subject: Subject, avoided: Avoids
+) -> Iterator[tuple[World, str]]:
+    """Worlds without end, each with the reason against it; an empty one for those that are taken."""
     while True:
         world = random_world(rng, tuple(mixes))
-        if subject.refuses(world) is None and not avoided.world(world):
-            return rng, world
+        by_choice = "of a kind that the expectations leave out" if avoided.world(world) else ""
+        yield world, subject.refuses(world) or by_choice
 
 
 def random_run(

@@ -14,6 +14,7 @@ from pagedkv.invariants.state import state_after
 from pagedkv.invariants.view import Transition
 from pagedkv.spec import Snapshot, World
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move, Schedule, Submit
+from pagedkv.spec.outcomes import Allocated, Found, Viewed, Waits
 from pagedkv.spec.snapshot import KeyName
 from pagedkv.spec.world import Group, Prompt
 
@@ -106,15 +107,20 @@ def objections(law: Law[Any], t: Transition) -> list[str]:
     return list(law.reasons(Edge(t, shape)))
 
 
+def found_in(t: Transition) -> Found:
+    """What the lookup in the transition found."""
+    assert isinstance(t.outcome, (Allocated, Waits, Viewed)) and t.outcome.found
+    return t.outcome.found
+
+
 def said(t: Transition, **parts: object) -> Transition:
     """The transition with these parts of what the lookup in it found replaced."""
-    found = t.outcome.found  # type: ignore[union-attr]
-    return replace(t, outcome=replace(t.outcome, found=replace(found, **parts)))  # type: ignore[type-var]
+    return answered(t, found=replace(found_in(t), **parts))  # type: ignore[arg-type]
 
 
 def answered(t: Transition, **parts: object) -> Transition:
     """The transition with these parts of its answer replaced."""
-    return replace(t, outcome=replace(t.outcome, **parts))  # type: ignore[type-var]
+    return replace(t, outcome=replace(t.outcome, **parts))  # type: ignore[arg-type]
 
 
 def keys(t: Transition, block: int, *names: KeyName) -> Transition:

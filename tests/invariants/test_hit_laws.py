@@ -18,7 +18,21 @@ from pagedkv.spec.moves import (
 from pagedkv.spec.outcomes import Answered
 from pagedkv.spec.world import Group
 
-from .build import ATTENTION, HYBRID, Case, after, answered, before, judge, label, last, name, run, said
+from .build import (
+    ATTENTION,
+    HYBRID,
+    Case,
+    after,
+    answered,
+    before,
+    found_in,
+    judge,
+    label,
+    last,
+    name,
+    run,
+    said,
+)
 
 PARTIAL: tuple[Move, ...] = (*run("r0", 0, 2), Submit("r1", 1), BeginPass(), Admit("r1", 12))
 """r0 has 6 tokens in (1, 3) and (2, 4); r1 hits all of them."""
@@ -108,7 +122,7 @@ def test_a_law_on_lookups_sees_what_breaks_it(case: Case) -> None:
 
 def test_the_stories_are_those_meant() -> None:
     hits = {"HIT": HIT, "EAGLE": EAGLE, "LOST": LOST, "CONNECTOR": CONNECTOR, "DEEPER": DEEPER}
-    found = {story: t.outcome.found for story, t in hits.items()}  # type: ignore[union-attr]
+    found = {story: found_in(t) for story, t in hits.items()}
     assert {story: (f.hit, f.junction, f.diverged) for story, f in found.items()} == {
         "HIT": (6, 0, False),
         "EAGLE": (4, 0, False),
@@ -123,7 +137,7 @@ def test_the_stories_are_those_meant() -> None:
 def test_a_hit_ends_on_multiples_of_all_blocks_where_it_may_not_end_inside_one() -> None:
     coarse = replace(HYBRID, groups=(Group("full", 4), Group("mamba", 2)))
     t = last(coarse, *IN_FOURS)
-    assert t.outcome.found.hit == 4  # type: ignore[union-attr]
+    assert found_in(t).hit == 4
     judge(hit_laws.aligned, t, [said(t, hit=6), said(t, hit=2)])
 
 

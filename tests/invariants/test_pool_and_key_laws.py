@@ -9,17 +9,18 @@ from pagedkv.spec.moves import (
     EndPass,
     Evict,
     Finish,
-    Move,
     Preempt,
     Reset,
     Schedule,
     Submit,
 )
 from pagedkv.spec.outcomes import Answered
+from pagedkv.spec.world import Prompt
 
 from .build import (
     ATTENTION,
     HYBRID,
+    TOKENS,
     Case,
     after,
     before,
@@ -28,7 +29,10 @@ from .build import (
     label,
     last,
     name,
+    objections,
+    put,
     run,
+    start,
     table,
 )
 
@@ -36,7 +40,6 @@ HIT = last(HYBRID, *run("r0", 0, 2), Submit("r1", 1), BeginPass(), Admit("r1", 1
 """r1 hits 6 tokens in (1, 3) and (0, 4), and takes 5 and 6."""
 REVIVED = last(ATTENTION, *run("r0", 0), Finish("r0"), Submit("r1", 1), BeginPass(), Admit("r1", 12))
 """r1 hits 4 tokens in blocks 1 and 2, out of the queue."""
-REUSED = last(ATTENTION, *run("r0", 1), Finish("r0"), *run("r1", 0, 1, "none"), Evict((7,)))
 AGAIN = last(
     replace(ATTENTION, num_blocks=6),
     *(*run("r0", 1), Finish("r0"), Submit("r1", 0), BeginPass(), Admit("r1", 12, "none")),
@@ -58,22 +61,23 @@ NAMED = last(HYBRID, *run("r0", 0), BeginPass(), Schedule("r0", 12))
 """r0 reaches its prompt's end, 6, in blocks 3 and 4."""
 WITHDRAWN = last(HYBRID, *run("r0", 0), BeginPass(), Schedule("r0", 12), Preempt("r0", True))
 """The keys of 6 tokens are made in this pass, those of 4 are older."""
-SHARED: tuple[Move, ...] = (*run("r0", 1), Submit("r1", 0), BeginPass(), Admit("r1", 12))
-
 CASES: list[Case] = [
     (
         pool_laws.taken_from_the_front,
         HIT,
         [
             before(HIT, queue=HIT.before.queue[::-1]),
-            after(HIT, tables=table(HIT, "r1", 1, (0, 9))),
             keys(HIT, 6, name(1, 4)),
         ],
     ),
     (
         pool_laws.taken_from_the_front,
         AGAIN,
-        [keys(AGAIN, 3, name(0, 6)), keys(AGAIN, 4, name(0, 4), name(0, 8))],
+        [
+            keys(AGAIN, 3, name(0, 6)),
+            keys(AGAIN, 4, name(0, 4), name(0, 8)),
+            after(AGAIN, tables=table(AGAIN, "r1", 0, (5, 4, 2))),
+        ],
     ),
     (
         pool_laws.freed_tails_first,
@@ -133,7 +137,6 @@ CASES: list[Case] = [
         [keys(NAMED, 3), keys(NAMED, 4), keys(NAMED, 9, name(0, 6))],
     ),
     (key_laws.partial_prompt_end, ENDED, [keys(ENDED, 9, name(0, 6))]),
-    (key_laws.partial_prompt_end, SKIPS, [keys(SKIPS, 4, name(1, 6))]),
     (key_laws.keys_stay, FILLED, [keys(FILLED, 1), keys(FILLED, 2)]),
     (key_laws.keys_stay, EVICTED, [keys(EVICTED, 2)]),
     (key_laws.keys_stay, GONE, [keys(GONE, 3)]),
@@ -160,3 +163,27 @@ CASES: list[Case] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: label(case[0]))
 def test_a_law_on_the_pool_or_its_keys_sees_what_breaks_it(case: Case) -> None:
     judge(*case)
+
+
+def test_a_withdrawn_key_goes_from_a_block_of_the_hit_unless_another_may_have_made_it() -> None:
+    """r1 names 6 tokens on the block that r0 left with a key of 8."""
+    world = replace(HYBRID, prompts=(Prompt(TOKENS, 6), Prompt(TOKENS, 8)))
+    story = start(world)
+    for move in (*run("r0", 1), *run("r1", 0, 5, "none"), BeginPass(), Preempt("r1", False), EndPass()):
+        story.move(move)
+    own = story.move(Finish("r0")).before.tables["r0"][0]
+    for block in range(1, world.num_blocks):
+        if block not in (*own, 3):
+            story.move(Evict((block,)))
+    story.move(BeginPass())
+    admitted = story.move(Admit("r1", 12))
+    assert name(0, 6) in admitted.after.keys[own[1]]
+    assert name(0, 6) not in admitted.before.keys[own[1]]
+    withdrawn = story.move(Preempt("r1", True))
+    stays = keys(withdrawn, own[1], name(0, 8), name(0, 6))
+    judge(key_laws.withdrawn_keys_go, withdrawn, [stays])
+    held_by_another = before(stays, ref_counts=put(stays.before.ref_counts, own[1], 2))
+    assert objections(key_laws.withdrawn_keys_go, held_by_another) == []
+    assert (
+        objections(key_laws.keys_stay, before(withdrawn, ref_counts=held_by_another.before.ref_counts)) == []
+    )

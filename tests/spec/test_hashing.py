@@ -283,3 +283,14 @@ def test_refuses_texts_that_are_no_text() -> None:
         CacheSalt("\ud800")
     with pytest.raises(ValueError, match=r"identifier is '\\ud800'"):
         MultiModalKey("\ud800", 0)
+
+
+def test_a_given_seed_gives_the_same_hashes_whatever_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    init_none_hash(sha256, seed="random")
+    first = get_none_hash()
+    monkeypatch.setenv("PYTHONHASHSEED", "8")
+    init_none_hash(sha256, seed="random")
+    assert get_none_hash() == first
+    init_none_hash(sha256, seed="another")
+    assert get_none_hash() != first

@@ -1,0 +1,199 @@
+"""``pagedkv check``."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from pagedkv.conformance.campaign.campaign import PROFILES, Verdict, check, random_seed
+from pagedkv.conformance.campaign.children import ChildFailed
+from pagedkv.conformance.campaign.expectations import Avoided, read_expectations
+from pagedkv.conformance.campaign.runs import refusals_of_run
+from pagedkv.conformance.report.behaviours import are_counted, must_be_shown
+from pagedkv.conformance.report.files import trace_name, write_report, write_traces
+from pagedkv.conformance.report.report import Asked, Report
+from pagedkv.conformance.report.text import conclusion, fault_texts, is_good, opening, summary
+from pagedkv.conformance.subject_names import subject_named
+from pagedkv.conformance.subjects import Subject
+from pagedkv.conformance.worlds import MIXES
+
+from .errors import CannotRun
+from .options import SEED, checked_mix, interrupted_by_termination
+from .output import Output
+from .progress import campaign_progress
+
+TRACES = Path(".pagedkv") / "traces"
+"""Where traces go without ``--report``."""
+
+
+@click.command("check")
+@click.argument("name", metavar="SUBJECT")
+@click.option(
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="quick",
+    show_default=True,
+    help="How much: " + ", ".join(f"{name} {count:,}" for name, count in PROFILES.items()) + " operations.",
+)
+@click.option("--ops", type=click.IntRange(min=1), metavar="N", help="Operations, instead of the profile's.")
+@click.option("--seed", type=SEED, default="0", show_default=True, metavar="N|random", help="Choice of runs.")
+@click.option(
+    "--groups",
+    "mixes",
+    multiple=True,
+    metavar="MIX",
+    help="Kinds of groups, such as full+mamba; can be repeated. Without it: all that the subject manages.",
+)
+@click.option(
+    "--expect",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Known faults, which are no failures: TOML with tables [[expect]].",
+)
+@click.option(
+    "--report",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write report.json and a trace for each fault into this folder.",
+)
+@click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one operation; whoever takes longer hangs, which is a fault.",
+)
+@click.pass_context
+def check_command(
+    ctx: click.Context,
+    name: str,
+    profile: str,
+    ops: int | None,
+    seed: int | None,
+    mixes: Sequence[str],
+    expect: Path | None,
+    folder: Path | None,
+    jobs: int,
+    timeout: float,
+) -> None:
+    """Hold SUBJECT to every clause, in random lives of small managers.
+
+    SUBJECT is `reference`, `vllm`, or `module:factory` for a manager of your own, as
+    pagedkv.spec.interface describes it. Each distinct fault is shown with its smallest life, and written
+    as a trace that `pagedkv replay` plays again. The same seed gives the same lives on every machine.
+
+    \b
+    Example:
+      pagedkv check mymanager:make --profile ci --report report
+    """
+    subject = subject_named(name)
+    expectations = read_expectations(expect) if expect else ()
+    asked = Asked(
+        profile,
+        ops or PROFILES[profile],
+        random_seed() if seed is None else seed,
+        _mixes_for(subject, mixes),
+        expectations,
+        jobs,
+        timeout,
+    )
+    output = Output()
+    output.line(opening(subject, asked))
+    started = monotonic()
+    verdict, failure = _checked(subject, asked)
+    report = _report_of(subject, asked, verdict, monotonic() - started, folder)
+    for headline, text in fault_texts(report):
+        output.heading(headline)
+        output.line(text.rstrip())
+    unwritten = _write(report, folder)
+    output.heading("Summary")
+    for line in summary(report, output.width):
+        output.line(line)
+    output.verdict(conclusion(report), is_good(report) and not failure)
+    if failure or unwritten:
+        raise CannotRun(failure or unwritten)
+    ctx.exit(report.exit_code)
+
+
+def _mixes_for(subject: Subject, asked: Sequence[str]) -> tuple[str, ...]:
+    able = subject.mixes or MIXES
+    mixes = tuple(dict.fromkeys(map(checked_mix, asked))) or able
+    for mix in mixes:
+        if subject.mixes and mix not in subject.mixes:
+            raise CannotRun(f"{subject.name} manages {', '.join(able)} and not {mix}: ask for one of those")
+    return mixes
+
+
+def _checked(subject: Subject, asked: Asked) -> tuple[Verdict, str]:
+    """What was found, and why no further run could be played if so."""
+    latest = Verdict()
+
+    with campaign_progress(asked.operations) as show, interrupted_by_termination():
+
+        def progress(verdict: Verdict) -> None:
+            nonlocal latest
+            latest = verdict
+            show(verdict)
+
+        try:
+            verdict = check(
+                subject,
+                asked.operations,
+                asked.seed,
+                asked.mixes,
+                asked.expectations,
+                asked.jobs,
+                asked.seconds_per_operation,
+                progress,
+            )
+        except ChildFailed as error:
+            if not latest.runs:
+                raise
+            return latest, str(error)
+    return verdict, ""
+
+
+def _report_of(
+    subject: Subject, asked: Asked, verdict: Verdict, seconds: float, folder: Path | None
+) -> Report:
+    avoided = Avoided.by(asked.expectations)
+    must_show = must_be_shown(subject, asked.mixes, avoided) if asked.profile in ("ci", "deep") else ()
+    kept = TRACES if folder is None else folder / "traces"
+    return Report(
+        subject,
+        asked,
+        verdict,
+        seconds,
+        must_show if are_counted(subject) else (),
+        _refused(subject, asked, verdict.runs),
+        {fault: kept / trace_name(subject.name, fault) for fault in verdict.findings},
+    )
+
+
+def _refused(subject: Subject, asked: Asked, runs: int) -> Counter[str]:
+    """Why worlds were drawn in vain."""
+    avoided = Avoided.by(asked.expectations)
+    reasons: Counter[str] = Counter()
+    for number in range(runs):
+        reasons.update(refusals_of_run(asked.seed, number, asked.mixes, subject, avoided))
+    return reasons
+
+
+def _write(report: Report, folder: Path | None) -> str:
+    """Write what is to be kept; answers why that was not possible."""
+    try:
+        write_traces(report)
+        if folder is not None:
+            write_report(report, folder)
+    except OSError as error:
+        where = error.filename or folder or TRACES
+        return (
+            f"the {'report' if folder else 'traces'} cannot be written to {where} ({error.strerror}): "
+            "name another folder with --report"
+        )
+    return ""

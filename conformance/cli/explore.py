@@ -1,0 +1,152 @@
+"""``pagedkv explore``."""
+
+from dataclasses import replace
+
+import click
+
+from pagedkv.conformance import coverage
+from pagedkv.conformance.campaign.campaign import Exit
+from pagedkv.conformance.campaign.faults import fault_of
+from pagedkv.conformance.campaign.runs import replay_moves
+from pagedkv.conformance.explain import explain
+from pagedkv.conformance.explore import Exploration, explore
+from pagedkv.conformance.replay import replay_trace, trace_of_run
+from pagedkv.conformance.report.files import trace_name
+from pagedkv.conformance.scopes import SCOPES, Scope
+from pagedkv.conformance.subjects import Subject, reference
+from pagedkv.spec import World
+from pagedkv.spec.trace import write_trace
+from pagedkv.spec.trace.worlds import reason_against
+from pagedkv.spec.world import Group, Prompt
+
+from .check import TRACES
+from .errors import CannotRun
+from .options import checked_mix
+from .output import Output
+from .progress import exploration_progress
+
+COUNT = click.IntRange(min=1)
+
+
+@click.command("explore")
+@click.argument("name", metavar="[SCOPE]", default="small-hybrid")
+@click.option("--groups", metavar="MIX", help="Kinds with block sizes, such as full:2+mamba:2.")
+@click.option("--blocks", type=click.IntRange(min=2), metavar="N", help="Blocks, the null block among them.")
+@click.option("--requests", type=COUNT, metavar="N", help="Requests at the same time.")
+@click.option("--arrivals", type=COUNT, metavar="N", help="Requests that ever arrive.")
+@click.option("--unit", type=COUNT, metavar="N", help="Tokens per hash.")
+@click.option(
+    "--disturbances", type=click.IntRange(min=0), metavar="N", help="Preemptions, evictions and resets, in all."
+)
+@click.option("--max-states", type=COUNT, metavar="N", help="Stop there; the scope has not closed then.")
+@click.option("--list", "lists", is_flag=True, help="List the named scopes.")
+@click.pass_context
+def explore_command(
+    ctx: click.Context,
+    name: str,
+    groups: str | None,
+    blocks: int | None,
+    requests: int | None,
+    arrivals: int | None,
+    unit: int | None,
+    disturbances: int | None,
+    max_states: int | None,
+    lists: bool,
+) -> None:
+    """Search a small world to its end: every state the engine loop can reach, every law on every move.
+
+    SCOPE is a named world (see --list); options change it. A named scope also claims to show certain
+    behaviours: one that never occurs is a failure, and so is a world that was not searched to its end.
+
+    \b
+    Examples:
+      pagedkv explore hybrid
+      pagedkv explore --groups full:1 --blocks 4 --disturbances 1
+    """
+    output = Output()
+    if lists:
+        for scope in SCOPES.values():
+            output.line(f"{scope.name:14}{scope.meaning}")
+        return
+    if name not in SCOPES:
+        raise CannotRun(f"there is no scope {name!r}: name one of {', '.join(SCOPES)}")
+    scope = _changed(
+        SCOPES[name],
+        groups,
+        {
+            "num_blocks": blocks,
+            "max_requests": requests,
+            "max_submits": arrivals,
+            "unit": unit,
+            "max_disturbances": disturbances,
+        },
+    )
+    subject = reference()
+    with exploration_progress() as progress:
+        seen = explore(scope.world, subject, max_states, progress)
+    ctx.exit(_told(output, scope, subject, seen))
+
+
+def _changed(scope: Scope, groups: str | None, fields: dict[str, int | None]) -> Scope:
+    """The scope with options; a changed one claims nothing."""
+    changes = {name: value for name, value in fields.items() if value is not None}
+    if groups is None and not changes:
+        return scope
+    world = replace(scope.world, **changes)
+    if groups is not None:
+        world = _with_groups(world, groups)
+    reason = reason_against(world)
+    if reason:
+        raise CannotRun(f"no manager can be made for this world: in it {reason} has to hold")
+    return Scope(scope.name, scope.meaning, world, ())
+
+
+def _with_groups(world: World, text: str) -> World:
+    """The world with other groups and with prompts of two blocks that part in the second."""
+    parts = [part.partition(":") for part in text.split("+")]
+    checked_mix("+".join(kind for kind, _, _ in parts))
+    if not all(size.isdecimal() and 0 < int(size) <= 64 for _, _, size in parts):
+        raise CannotRun(f"--groups {text}: each group needs a block size from 1 to 64, such as full:2+mamba:2")
+    made = tuple(
+        Group("full" if kind == "full" else "mamba", int(size), variant=g + 1)
+        for g, (kind, _, size) in enumerate(parts)
+    )
+    size = max(group.block_size for group in made)
+    trunk = (0,) * size
+    prompts = (Prompt((*trunk, *trunk), 2 * size - 1), Prompt((*trunk, 1, *trunk[1:]), 2 * size - 1))
+    if size == 1:
+        prompts = (Prompt((0, 0), 1), Prompt((0, 1), 1))
+    return replace(world, groups=made, prompts=prompts, max_step_tokens=2 * size)
+
+
+def _told(output: Output, scope: Scope, subject: Subject, seen: Exploration) -> int:
+    """Print what was seen; answers how the command ends."""
+    output.line(f"{seen.states:,} states, {seen.edges:,} moves, {seen.depth} moves deep")
+    for behaviour in coverage.ALL:
+        if seen.shown[behaviour]:
+            output.line(f"{seen.shown[behaviour]:>9,}  {behaviour}")
+    never = [behaviour for behaviour in scope.shows if not seen.shown[behaviour]]
+    if seen.breach:
+        return _told_breach(output, scope, subject, seen)
+    if not seen.is_closed:
+        output.verdict("not searched to its end, which proves nothing: raise --max-states", False)
+    elif never:
+        output.verdict(f"no clause broke, but the scope has not shown: {', '.join(never)}", False)
+    else:
+        output.verdict("no clause broke in any state that can be reached", True)
+    return Exit.FOUND_NOTHING if seen.is_closed and not never else Exit.FOUND_FAULTS
+
+
+def _told_breach(output: Output, scope: Scope, subject: Subject, seen: Exploration) -> int:
+    run = replay_moves(subject, scope.world, seen.trace)
+    trace = trace_of_run(run, subject, 0, 0)
+    path = TRACES / trace_name(f"explore-{scope.name}", fault_of(run))
+    output.heading("The shortest way to a breach")
+    output.line(explain(trace, path, subject.name, list(replay_trace(trace, subject))).rstrip())
+    output.verdict("a clause broke", False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_trace(path, trace)
+    except OSError as error:
+        raise CannotRun(f"the trace cannot be written to {path} ({error.strerror}): run in another folder") from error
+    return Exit.FOUND_FAULTS

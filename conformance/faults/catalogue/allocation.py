@@ -1,0 +1,190 @@
+"""How tables grow and what they let go."""
+
+from pagedkv.conformance.faults.fault import PlantedFault
+from pagedkv.conformance.faults.patching import Patch
+from pagedkv.spec.clauses import allocation, freeing, worker
+
+from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_CACHING, WITHOUT_SPECULATIVE_BLOCKS
+
+FAULTS = (
+    PlantedFault(
+        "new-blocks-evict-hits",
+        "Each group takes its new blocks before the next group has touched its hit.",
+        "one group's new blocks evict another group's hit",
+        Patch(
+            "reference/manager.py",
+            "            for manager, row in asked:\n"
+            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n"
+            "        new_rows = [\n"
+            "            manager.allocate_new_blocks(request_id, num_new_computed_tokens, start, end, is_first)\n"
+            "            for manager in managers\n"
+            "        ]\n",
+            "            pass\n"
+            "        new_rows = []\n"
+            "        for manager, row in asked:\n"
+            "            if is_first:\n"
+            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n"
+            "            new_rows.append(\n"
+            "                manager.allocate_new_blocks(request_id, num_new_computed_tokens, start, end, is_first)\n"
+            "            )\n",
+        ),
+        (worker.WRITES_ALONE,),
+        ATTENTION_ALONE,
+        also=(allocation.HITS_BEFORE_NEW,),
+    ),
+    PlantedFault(
+        "hit-added-before-the-check",
+        "A request has its hit in its table before it is known whether the rest fits.",
+        "None after a partial change",
+        Patch(
+            "reference/manager.py",
+            "        if to_take > self.block_pool.get_num_free_blocks():\n"
+            "            return None\n"
+            "\n"
+            "        if is_first:\n"
+            "            for manager, row in asked:\n"
+            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n",
+            "        free = self.block_pool.get_num_free_blocks()\n"
+            "        if is_first:\n"
+            "            for manager, row in asked:\n"
+            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n"
+            "        if to_take > free:\n"
+            "            return None\n",
+        ),
+        (allocation.NONE_CHANGES_NOTHING,),
+        "every pool fills up",
+    ),
+    PlantedFault(
+        "running-table-rewritten",
+        "A request that goes on inside a block gets a copy of it in its table.",
+        "a table entry is rewritten while its request runs",
+        Patch("reference/single_type.py", "        if hit % self.block_size:\n", "        if start % self.block_size:\n"),
+        (allocation.TABLES_APPEND_ONLY,),
+        "every run has chunks that start inside a block",
+    ),
+    PlantedFault(
+        "skipped-by-dispatched-tokens",
+        "States are let go by the tokens that this call schedules, not by those that are processed.",
+        "skipped blocks are freed by the dispatched count",
+        Patch("reference/manager.py", "self.remove_skipped_blocks(request_id, num_processed)", "self.remove_skipped_blocks(request_id, end)"),
+        (allocation.COVERS_THE_TOKENS,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "state-in-use-skipped",
+        "The state that the next step starts from is let go when it is on a block boundary.",
+        "a state is freed one step early",
+        Patch("spec/rules/rows.py", "max(0, num_processed - 1) // block_size", "num_processed // block_size"),
+        (allocation.COVERS_THE_TOKENS,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "states-never-skipped",
+        "A request keeps all its states.",
+        "the state before last is never freed",
+        Patch("spec/rules/rows.py", "max(0, num_processed - 1) // block_size if is_mamba else 0", "0"),
+        (allocation.HOLDS_NO_MORE,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "skipped-only-when-served",
+        "States that nobody reads are let go only after the call was found to fit.",
+        "a request waits for blocks that it holds itself",
+        Patch(
+            "reference/manager.py",
+            "        if to_take > self.block_pool.get_num_free_blocks():\n            return None\n",
+            "        if to_take > self.block_pool.get_num_free_blocks():\n            return None\n",
+        ),
+        (allocation.SKIPPED_ARE_FREED,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "block-for-the-next-token",
+        "Attention takes a block as soon as the one before is full.",
+        "decoding at a block boundary appends too early",
+        Patch("spec/rules/rows.py", "max(0, blocks_for(end, block_size) - row_length)", "max(0, blocks_for(end + 1, block_size) - row_length)"),
+        (allocation.HOLDS_NO_MORE,),
+        STATES_ALONE,
+    ),
+    PlantedFault(
+        "block-for-the-last-token-missing",
+        "Attention has no block for a token that is the first of its block.",
+        "the last token is written past the table",
+        Patch("spec/rules/rows.py", "max(0, blocks_for(end, block_size) - row_length)", "max(0, blocks_for(end - 1, block_size) - row_length)"),
+        (allocation.COVERS_THE_TOKENS,),
+        STATES_ALONE,
+    ),
+    PlantedFault(
+        "speculative-blocks-not-reused",
+        "The speculative blocks of the last step stay where they are and new ones are taken.",
+        "speculative blocks are not reused",
+        Patch("spec/rules/rows.py", "moved_to = max(moved_from, min(row_length, running))", "moved_to = moved_from"),
+        (allocation.HOLDS_NO_MORE,),
+        WITHOUT_SPECULATIVE_BLOCKS,
+    ),
+    PlantedFault(
+        "hit-taken-for-speculative",
+        "The first allocation moves blocks of the hit as if they were speculative ones.",
+        "a cached state is written by the request that hit it",
+        Patch("spec/rules/rows.py", "row_length if is_first else row_length - num_speculative", "max(0, row_length - num_speculative)"),
+        (worker.WRITES_ALONE, allocation.COVERS_THE_TOKENS),
+        WITHOUT_SPECULATIVE_BLOCKS,
+    ),
+    PlantedFault(
+        "padding-left-out",
+        "States that nobody will read get no null entries.",
+        "the running state stands at another block's place",
+        Patch("spec/rules/rows.py", "padding = max(0, running - row_length)", "padding = 0"),
+        (allocation.COVERS_THE_TOKENS,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "nulls-not-answered",
+        "The answer lacks the null entries that were appended.",
+        "the worker's table slips against the manager's",
+        Patch("reference/single_type.py", "return answered + row[num_old:]", "return answered + [block for block in row[num_old:] if block]"),
+        (allocation.ANSWERS_NEW_ENTRIES,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "private-block-not-answered",
+        "The answer lacks the private block of the hit.",
+        "the worker reads on from the shared block",
+        Patch("reference/single_type.py", "            answered.append(private.block_id)\n", ""),
+        (allocation.ANSWERS_NEW_ENTRIES,),
+        COARSE,
+    ),
+    PlantedFault(
+        "stranger-cannot-be-freed",
+        "Freeing a request without tables is an error.",
+        "an abort before the first allocation fails",
+        Patch("reference/single_type.py", "return self.rows.pop(request_id, [])", "return self.rows.pop(request_id)"),
+        (freeing.FORGETS_THE_REQUEST,),
+        "every run has requests that end before they are admitted",
+    ),
+    PlantedFault(
+        "table-sent-without-nulls",
+        "The table that a worker is sent lacks the null entries.",
+        "the worker's table slips against the manager's",
+        Patch(
+            "reference/manager.py",
+            "return self.get_blocks(request_id).get_block_ids()",
+            "return tuple([i for i in row if i] for row in self.get_blocks(request_id).get_block_ids())",
+        ),
+        (worker.READS_ITS_PREFIX,),
+        ATTENTION_ALONE,
+    ),
+    PlantedFault(
+        "table-sent-without-its-last-block",
+        "The table that a worker is sent lacks its last entry.",
+        "the worker's table is one block behind",
+        Patch(
+            "reference/manager.py",
+            "return self.get_blocks(request_id).get_block_ids()",
+            "return tuple(row[:-1] for row in self.get_blocks(request_id).get_block_ids())",
+        ),
+        (worker.TABLES_AGREE, worker.READS_ITS_PREFIX),
+        "every run sends tables",
+    ),
+)
+_ = WITHOUT_CACHING

@@ -1,0 +1,34 @@
+"""Runs in which faults of one kind or another cannot show."""
+
+from pagedkv.conformance.faults.fault import Unrelated
+from pagedkv.spec import World
+
+
+def _has_no_caching(world: World) -> bool:
+    return not world.enable_caching
+
+
+def _has_no_draft_model(world: World) -> bool:
+    return not world.eagle_groups
+
+
+def _has_coarse_hits(world: World) -> bool:
+    return not world.is_fine_grained
+
+
+def _has_no_speculative_blocks(world: World) -> bool:
+    return not any(group.speculative for group in world.groups)
+
+
+WITHOUT_CACHING = Unrelated(worlds=_has_no_caching)
+WITHOUT_DRAFT_MODELS = Unrelated(worlds=_has_no_draft_model)
+WITHOUT_SPECULATIVE_BLOCKS = Unrelated(worlds=_has_no_speculative_blocks)
+COARSE = Unrelated(worlds=_has_coarse_hits)
+"""No hit ends inside a block, so there are no partial entries, copies and hand-offs."""
+ATTENTION_ALONE = Unrelated(mixes=("full",))
+STATES_ALONE = Unrelated(mixes=("mamba",))
+
+
+def without(*capabilities: str) -> Unrelated:
+    """Runs without the moves that need these."""
+    return Unrelated(avoid=capabilities)

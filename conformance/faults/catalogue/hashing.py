@@ -1,0 +1,91 @@
+"""Names of prefixes."""
+
+from pagedkv.conformance.faults.fault import PlantedFault, Unrelated
+from pagedkv.conformance.faults.patching import Patch
+from pagedkv.spec import World
+from pagedkv.spec.clauses import hashing
+
+
+def _has_plain_prompts(world: World) -> bool:
+    return not any(prompt.salt or prompt.lora or prompt.images for prompt in world.prompts)
+
+
+def _has_one_prompt_without_output(world: World) -> bool:
+    return len(world.prompts) == 1
+
+_PLAIN = Unrelated(worlds=_has_plain_prompts)
+
+FAULTS = (
+    PlantedFault(
+        "salt-left-out-of-the-first-unit",
+        "The first unit is hashed without the salt.",
+        "tenants with different salts share a cache",
+        Patch(
+            "spec/hashing.py",
+            "if request.cache_salt is not None and start == 0:",
+            "if request.cache_salt is not None and start > 0:",
+        ),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "adapter-hashed-as-salt",
+        "The name of an adapter is hashed as if it were a salt.",
+        "one kind of extra key passes for another",
+        Patch("spec/hashing.py", "keys.append(LoraName(request.lora_name))", "keys.append(CacheSalt(request.lora_name))"),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "adapter-left-out",
+        "Units are hashed without the adapter.",
+        "a request is served with the KV of another adapter",
+        Patch("spec/hashing.py", "if request.lora_name is not None:", "if request.lora_name == '':"),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "image-content-left-out",
+        "Images are hashed by their places alone.",
+        "a request is answered about another image",
+        Patch("spec/hashing.py", "MultiModalKey(identifier, offset) for", "MultiModalKey('', offset) for"),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "image-place-left-out",
+        "Images are hashed by their contents alone.",
+        "an image at another place of the same tokens is taken for the same",
+        Patch("spec/hashing.py", "MultiModalKey(identifier, offset) for", "MultiModalKey(identifier, 0) for"),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "images-left-out-of-output-units",
+        "A unit that output fills is hashed without the images in it.",
+        "a hash completed by output differs from a fresh one",
+        Patch(
+            "spec/hashing.py",
+            "if item.offset < end and start < item.offset + item.length",
+            "if item.offset < end <= request.num_prompt_tokens and start < item.offset + item.length",
+        ),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "parent-left-out",
+        "A unit's hash does not depend on the units before it.",
+        "equal units after different prefixes are taken for the same",
+        Patch("spec/hashing.py", "hash_fn, parent, token_ids[start:end]", "hash_fn, None, token_ids[start:end]"),
+        (hashing.NAMES_THE_PREFIX,),
+        "every run has prompts of several units",
+    ),
+    PlantedFault(
+        "unit-hashed-before-it-is-full",
+        "The last unit is hashed with the tokens there are, and never again.",
+        "tokens come after the hash that names them",
+        Patch("spec/hashing.py", "len(token_ids) - unit + 1, unit)", "len(token_ids), unit)"),
+        (hashing.NAMES_THE_PREFIX,),
+        "every run has requests that end inside a unit",
+    ),
+)

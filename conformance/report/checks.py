@@ -1,0 +1,36 @@
+"""What checks a clause."""
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import NamedTuple
+
+from pagedkv.conformance.faults.catalogue import all_faults
+from pagedkv.conformance.proofs import contracts
+from pagedkv.invariants.laws import LAWS
+from pagedkv.invariants.worker import CHECKED
+from pagedkv.spec.clauses import Clause
+
+
+class Check(NamedTuple):
+    """One way in which a break of a clause is noticed, or was shown to be."""
+
+    kind: str
+    meaning: str
+
+
+def checks_of(clause: Clause) -> Iterator[Check]:
+    """The laws, the worker, and the contracts that check a clause, and the planted faults that show it."""
+    for law in LAWS:
+        if law.clause is clause:
+            yield Check("law", law.meaning)
+    if clause in CHECKED:
+        yield Check("worker", "The worker compares what its memory holds after each step.")
+    for module in iter_modules(contracts.__path__):
+        for contract in getattr(import_module(f"{contracts.__name__}.{module.name}"), "CONTRACTS", ()):
+            if clause in contract.clauses:
+                yield Check("contract", (inspect.getdoc(contract.check) or contract.name).partition("\n")[0])
+    for fault in all_faults():
+        if clause in fault.clauses:
+            yield Check("planted fault", fault.does)

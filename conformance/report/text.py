@@ -1,0 +1,164 @@
+"""A report as text: every unexpected fault, then what the check was, then the verdict."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+
+from pagedkv.conformance import coverage
+from pagedkv.conformance.campaign.campaign import Exit, Finding
+from pagedkv.conformance.campaign.expectations import Expectation
+from pagedkv.conformance.explain import explain_finding
+from pagedkv.conformance.subjects import Strictness, Subject
+from pagedkv.conformance.wording import printable
+
+from .behaviours import are_counted
+from .report import Asked, Report
+
+_LABEL = 12
+_COLUMN = 36
+
+_JUDGES: Mapping[Strictness, str] = {
+    "exact": "the laws, the worker, and the reference block by block",
+    "renamed": "the laws, the worker, and the reference up to names of blocks",
+    "safety": "the laws and the worker",
+}
+
+
+def opening(subject: Subject, asked: Asked) -> str:
+    """What is about to be done, in one sentence."""
+    if not are_counted(subject):
+        judges = "the worker"
+    else:
+        judges = _JUDGES[subject.strictness]
+    return printable(
+        f"Checking {title(subject)} against {judges}: {asked.operations:,} operations, seed {asked.seed}, "
+        f"groups {', '.join(asked.mixes)}."
+    )
+
+
+def title(subject: Subject) -> str:
+    """Name and, if known, version."""
+    return subject.name if subject.version == "unknown" else f"{subject.name} {subject.version}"
+
+
+def fault_texts(report: Report) -> Iterator[tuple[str, str]]:
+    """For each unexpected fault a headline and its explanation."""
+    unexpected = report.verdict.unexpected
+    for number, finding in enumerate(unexpected, 1):
+        headline = f"Fault {number} of {len(unexpected)}, met by {finding.times} of {report.verdict.runs} runs"
+        trace = report.traces[finding.fault]
+        yield headline, explain_finding(finding, report.subject, report.asked.seed, trace)
+
+
+def summary(report: Report, width: int) -> list[str]:
+    """What the check was and what it did not see, without the verdict; lines of at most ``width``."""
+    verdict, subject, asked = report.verdict, report.subject, report.asked
+    lines = _entry("Subject", [f"{title(subject)}, judged as {subject.strictness}"], width)
+    lines += _entry(
+        "Runs",
+        [
+            f"{_count(verdict.runs, 'run')} with {verdict.operations:,} operations in {report.seconds:.1f} s, "
+            f"seed {asked.seed}, groups {', '.join(asked.mixes)}"
+        ],
+        width,
+    )
+    lines += _entry("Expected", _expected(report), width)
+    lines += _entry("Masked", _masked(report), width)
+    lines += _entry("Unmatched", [_unmatched(line) for line in verdict.unmatched], width)
+    avoided = sorted({line.avoid for line in asked.expectations if line.avoid})
+    lines += _entry("Left out", [f"{', '.join(avoided)}, as the expectations ask"] if avoided else [], width)
+    lines += _entry("Skipped", _skipped(subject.missing), width)
+    lines += _entry("Worlds", _refused(report.refused), width)
+    lines += _entry("Shown", _behaviours(report, width - _LABEL), width)
+    return [printable(line) for line in lines]
+
+
+def conclusion(report: Report) -> str:
+    """The verdict in one sentence or two."""
+    verdict = report.verdict
+    faults, known = len(verdict.unexpected), len(report.expected)
+    found = f"{_count(faults, 'fault')}{' that no line expects' if known else ''}"
+    parts = []
+    if verdict.was_interrupted:
+        parts.append(f"interrupted after {_count(verdict.runs, 'run')}; until then {found}.")
+    elif faults:
+        parts.append(f"{found}.")
+    elif report.not_shown:
+        parts.append("no fault, but that proves too little.")
+    else:
+        parts.append(f"nothing unexpected; {_count(known, 'known fault')}." if known else "nothing unexpected.")
+    parts += [f"The run has not shown: {behaviour}." for behaviour in report.not_shown]
+    return " ".join(parts)
+
+
+def is_good(report: Report) -> bool:
+    """Whether the check found nothing unexpected and showed what it had to."""
+    return report.exit_code is Exit.FOUND_NOTHING
+
+
+def _entry(label: str, texts: Sequence[str], width: int) -> list[str]:
+    """A labelled part: each text wrapped and indented behind the label; nothing without texts."""
+    lines = []
+    for text in texts:
+        # Behind long words lines may be longer: a link stays whole.
+        lines += wrap(text, max(width - _LABEL, 20), break_long_words=False, break_on_hyphens=False)
+    return [f"{label if i == 0 else '':{_LABEL}}{line}" for i, line in enumerate(lines)]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _expected(report: Report) -> list[str]:
+    return [_expected_finding(finding) for finding in report.expected]
+
+
+def _expected_finding(finding: Finding) -> str:
+    line = finding.expected
+    assert line is not None
+    link = f" ({line.link})" if line.link else ""
+    return f"{finding.fault}, {_count(finding.times, 'time')}: {line.reason}{link}"
+
+
+def _masked(report: Report) -> list[str]:
+    masked = report.verdict.masked_runs
+    if not masked:
+        return []
+    text = f"{masked:,} of {_count(report.verdict.runs, 'run')} ended at an expected fault"
+    if report.is_mostly_masked:
+        text += (
+            ": MORE THAN HALF, so what comes after these faults was hardly checked. An expectation can leave "
+            "out what leads to its fault: see `avoid`"
+        )
+    return [text]
+
+
+def _unmatched(line: Expectation) -> str:
+    return (
+        f"no run met {line.clause} in {line.operation} with {line.groups} ({line.reason}): if the fault is mended, "
+        "take the line out"
+    )
+
+
+def _skipped(missing: Mapping[str, str]) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for capability, reason in missing.items():
+        by_reason.setdefault(reason, []).append(capability)
+    return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def _refused(refused: Mapping[str, int]) -> list[str]:
+    return [f"{_count(count, 'world')} left out: {reason}" for reason, count in refused.items()]
+
+
+def _behaviours(report: Report, width: int) -> list[str]:
+    shown = report.verdict.shown
+    if not are_counted(report.subject):
+        return ["not counted: the manager does not tell its state"]
+    entries = [f"{shown[name]:>7,}  {name}" for name in coverage.ALL if shown[name]]
+    columns = max(1, width // _COLUMN)
+    height = -(-len(entries) // columns)
+    rows = [
+        "".join(f"{entry:{_COLUMN}}" for entry in entries[row::height]).rstrip() for row in range(height)
+    ]
+    absent = [name for name in coverage.ALL if not shown[name]]
+    return rows + ([f"not once: {', '.join(absent)}"] if absent else [])
