@@ -56,10 +56,12 @@ class FullAttentionManager(SingleTypeKVCacheManager):
         return boundary <= length and request_id not in self.named_partial
 
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:
-        """Leading blocks that as many hold as there are rows."""
-        counts = [self.block_pool.ref_counts[block_id] for block_id in self.rows.get(running_request_id, [])]
-        different = (i for i, count in enumerate(counts) if count != len(self.rows))
-        return next(different, len(counts))
+        """Leading blocks that are the same in every row."""
+        row = self.rows.get(running_request_id, [])
+        different = (
+            i for i, block in enumerate(row) if any(other[i : i + 1] != [block] for other in self.rows.values())
+        )
+        return next(different, len(row)) if self.enable_caching else 0
 
 
 class MambaManager(SingleTypeKVCacheManager):
@@ -126,7 +128,7 @@ class MambaManager(SingleTypeKVCacheManager):
             self.block_pool.move_block_hashes(source, private)
             self.block_pool.touch([source])
             self.copies.append((source.block_id, private.block_id))
-            self.filled.add(private.block_id)
+            self.filled[private.block_id] = None
             self.hand_offs.append(HandOff(request_id, private.block_id, boundary))
 
     def pop_blocks_for_free(self, request_id: str) -> list[int]:

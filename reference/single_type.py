@@ -78,7 +78,8 @@ class SingleTypeKVCacheManager(ABC):
         self.num_cached_block: dict[str, int] = {}
         self.copies: list[tuple[int, int]] = []
         self.published: list[Published] = []
-        self.filled: set[int] = set()
+        # What the open pass fills: by which request's forward, or by a copy (None).
+        self.filled: dict[int, str | None] = {}
         self.named_partial: dict[str, int] = {}
 
     def copy(self, pool: BlockPool) -> Self:
@@ -196,7 +197,7 @@ class SingleTypeKVCacheManager(ABC):
 
     def waits_for_pass(self, hit_blocks: Sequence[KVCacheBlock], hit: int) -> bool:
         """Whether the hit starts from a block that this pass still fills (clause Copy/same_pass_waits)."""
-        return not self.filled.isdisjoint(self.reads_before_forward(ids_of(hit_blocks), hit))
+        return any(block_id in self.filled for block_id in self.reads_before_forward(ids_of(hit_blocks), hit))
 
     def add_hit(self, request_id: str, hit_blocks: Sequence[KVCacheBlock], hit: int) -> None:
         """Start the request's row with the blocks of its hit, as their holder."""
@@ -227,8 +228,8 @@ class SingleTypeKVCacheManager(ABC):
             row.append(row[i])
             row[i] = 0
         row += ids_of(self.block_pool.get_new_blocks(growth.taken))
-        self.filled.update(row[start // self.block_size : blocks_for(end, self.block_size)])
-        self.filled.discard(0)
+        written = row[start // self.block_size : blocks_for(end, self.block_size)]
+        self.filled.update({block_id: request_id for block_id in written if block_id})
         return answered + row[num_old:]
 
     def cache_blocks(self, request: Request, end: int, length: int) -> None:
@@ -268,16 +269,17 @@ class SingleTypeKVCacheManager(ABC):
         ]
 
     def holds_what_others_took(self, request_id: str) -> bool:
-        """Whether another request holds a block that was published for this one in this pass."""
-        mine = {p.block_id for p in self.published if p.request_id == request_id}
+        """Whether another request holds a block that was published, and is filled, for this one in this pass."""
+        mine = {p.block_id for p in self.published if self.filled.get(p.block_id) == p.request_id == request_id}
         return any(not mine.isdisjoint(row) for other, row in self.rows.items() if other != request_id)
 
     def withdraw(self, request_id: str) -> None:
-        """Take back the keys published for the request in this pass."""
+        """Take back the keys published for the request in this pass: its forward will fill nothing."""
         for entry in self.published:
             if entry.request_id == request_id:
                 self.block_pool.withdraw_key(entry.block_id, entry.key)
         self.published = [entry for entry in self.published if entry.request_id != request_id]
+        self.filled = {block_id: filler for block_id, filler in self.filled.items() if filler != request_id}
 
     def pop_blocks_for_free(self, request_id: str) -> list[int]:
         """Forget the request; answers its row, whose blocks stay held."""
@@ -288,4 +290,4 @@ class SingleTypeKVCacheManager(ABC):
     def new_step_starts(self) -> None:
         """Forget what the last pass published and filled."""
         self.published = []
-        self.filled = set()
+        self.filled = {}

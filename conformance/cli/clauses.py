@@ -1,5 +1,6 @@
 """``pagedkv clauses``."""
 
+from collections import Counter
 from textwrap import wrap
 
 import click
@@ -15,7 +16,7 @@ from .output import Output
 @click.command("clauses")
 @click.argument("name", metavar="[FAMILY|ID]", required=False)
 def clauses_command(name: str | None) -> None:
-    """List the rules, each with its sentence and with what checks it.
+    """List the rules, each with its sentence and with what checks it: what exactly, for a family or one rule.
 
     \b
     Examples:
@@ -31,7 +32,7 @@ def clauses_command(name: str | None) -> None:
     for i, clause in enumerate(chosen):
         if i:
             output.line()
-        _show(output, clause)
+        _show(output, clause, is_detailed=name is not None)
     output.line()
     output.line(
         f"{len(chosen)} of {len(clauses.ALL)} clauses. Beside these checks, every answer and every state of a "
@@ -39,10 +40,18 @@ def clauses_command(name: str | None) -> None:
     )
 
 
-def _show(output: Output, clause: Clause) -> None:
+def _show(output: Output, clause: Clause, is_detailed: bool) -> None:
     output.line(clause.id, "bold")
-    indent = {"initial_indent": "  ", "subsequent_indent": "  "}
-    output.line("\n".join(wrap(clause.text, output.width, **indent)))
-    for check in checks_of(clause):
-        hanging = {"initial_indent": "    - ", "subsequent_indent": "      "}
-        output.line("\n".join(wrap(f"{check.kind}: {check.meaning}", output.width, **hanging)), "dim")
+    output.line(_indented(output, "  ", "  ", clause.text))
+    checks = list(checks_of(clause))
+    if is_detailed:
+        for check in checks:
+            output.line(_indented(output, "    - ", "      ", f"{check.kind}: {check.meaning}"), "dim")
+    else:
+        kinds = Counter(check.kind for check in checks)
+        words = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items()]
+        output.line(_indented(output, "  ", "  ", f"[{', '.join(words)}]"), "dim")
+
+
+def _indented(output: Output, first: str, next_ones: str, text: str) -> str:
+    return "\n".join(wrap(text, output.width, initial_indent=first, subsequent_indent=next_ones))

@@ -97,12 +97,12 @@ def _changed(scope: Scope, groups: str | None, fields: dict[str, int | None]) ->
         world = _with_groups(world, groups)
     reason = reason_against(world)
     if reason:
-        raise CannotRun(f"no manager can be made for this world: in it {reason} has to hold")
+        raise CannotRun(f"no manager can be made for this world; it has to be one whose {reason}")
     return Scope(scope.name, scope.meaning, world, ())
 
 
 def _with_groups(world: World, text: str) -> World:
-    """The world with other groups and with prompts of two blocks that part in the second."""
+    """The world with other groups and with prompts of two blocks that part after the first."""
     parts = [part.partition(":") for part in text.split("+")]
     checked_mix("+".join(kind for kind, _, _ in parts))
     if not all(size.isdecimal() and 0 < int(size) <= 64 for _, _, size in parts):
@@ -112,11 +112,8 @@ def _with_groups(world: World, text: str) -> World:
         for g, (kind, _, size) in enumerate(parts)
     )
     size = max(group.block_size for group in made)
-    trunk = (0,) * size
-    prompts = (Prompt((*trunk, *trunk), 2 * size - 1), Prompt((*trunk, 1, *trunk[1:]), 2 * size - 1))
-    if size == 1:
-        prompts = (Prompt((0, 0), 1), Prompt((0, 1), 1))
-    return replace(world, groups=made, prompts=prompts, max_step_tokens=2 * size)
+    prompts = tuple(Prompt((0,) * size + (token,) * (size + 1), 2 * size) for token in (0, 1))
+    return replace(world, groups=made, prompts=prompts, max_step_tokens=2 * size + 1)
 
 
 def _told(output: Output, scope: Scope, subject: Subject, seen: Exploration) -> int:

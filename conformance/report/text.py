@@ -17,22 +17,23 @@ _LABEL = 12
 _COLUMN = 36
 
 _JUDGES: Mapping[Strictness, str] = {
-    "exact": "the laws, the worker, and the reference block by block",
-    "renamed": "the laws, the worker, and the reference up to names of blocks",
-    "safety": "the laws and the worker",
+    "exact": "the laws, what a worker reads, and the reference, block by block",
+    "renamed": "the laws, what a worker reads, and the reference, up to names of blocks",
+    "safety": "the laws and what a worker reads",
 }
 
 
 def opening(subject: Subject, asked: Asked) -> str:
     """What is about to be done, in one sentence."""
-    if not are_counted(subject):
-        judges = "the worker"
-    else:
-        judges = _JUDGES[subject.strictness]
     return printable(
-        f"Checking {title(subject)} against {judges}: {asked.operations:,} operations, seed {asked.seed}, "
+        f"Checking {title(subject)} by {judges(subject)}: {asked.operations:,} operations, seed {asked.seed}, "
         f"groups {', '.join(asked.mixes)}."
     )
+
+
+def judges(subject: Subject) -> str:
+    """Who decides whether the subject is right."""
+    return _JUDGES[subject.strictness] if are_counted(subject) else "what a worker reads"
 
 
 def title(subject: Subject) -> str:
@@ -52,7 +53,7 @@ def fault_texts(report: Report) -> Iterator[tuple[str, str]]:
 def summary(report: Report, width: int) -> list[str]:
     """What the check was and what it did not see, without the verdict; lines of at most ``width``."""
     verdict, subject, asked = report.verdict, report.subject, report.asked
-    lines = _entry("Subject", [f"{title(subject)}, judged as {subject.strictness}"], width)
+    lines = _entry("Subject", [f"{title(subject)}; strictness {subject.strictness}: judged by {judges(subject)}"], width)
     lines += _entry(
         "Runs",
         [

@@ -38,8 +38,8 @@ def kind_hit(kind: Kind, max_length: int, unit: int, alignment: int) -> Hit:
 def common_hit(kinds: Sequence[Kind], max_length: int, unit: int, alignment: int) -> CommonHit:
     """The longest prefix that every kind can answer (clauses Hit/...).
 
-    ``kinds`` has full attention first. Full attention that holds a prefix holds every shorter one,
-    so it is asked once and cut afterwards; states are asked again whenever the candidate shrinks.
+    ``kinds`` has full attention first. Full attention that holds a prefix holds every shorter one, so it is
+    asked once, up to ``max_length``, and cut; states are asked again whenever the candidate shrinks.
     """
     found: dict[int, Hit] = {}
     candidate, junction = max_length, 0
@@ -47,11 +47,9 @@ def common_hit(kinds: Sequence[Kind], max_length: int, unit: int, alignment: int
         length = candidate
         for i, kind in enumerate(kinds):
             if kind.is_mamba or i not in found:
-                # What EAGLE gives up may lie beyond the candidate: it is not part of the hit.
-                drop = min(alignment, kind.block_size) if kind.drops_for_eagle and not kind.is_mamba else 0
-                found[i] = kind_hit(kind, min(length + drop, max_length), unit, alignment)
-                junction = max(junction, min(found[i].length, length))
+                found[i] = kind_hit(kind, length if kind.is_mamba else max_length, unit, alignment)
             length = min(length, found[i].length)
+            junction = max(junction, length)
         if length == candidate:
             break
         candidate = length

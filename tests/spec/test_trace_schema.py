@@ -1,0 +1,117 @@
+"""The schema and the reader say the same of every line that is not about other lines."""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pagedkv.spec.trace import BadTrace, Step, read_trace, trace_schema, write_trace
+
+from .trace_samples import FOUND, MOVES, OUTCOMES, TRACE
+
+VALUES: tuple[object, ...] = (
+    *(None, True, "x", "Pool/other", "12.0", "full", "none", "", "\ud800", 200 * "y", 201 * "y"),
+    *(10_000 * "y", 10_001 * "y", [], {}, [True], [[]], [1, 2, 3], {"kind": "nothing"}),
+    *(2, -1, 0, 63, 64, 1000, 1001, 100_000, 100_001, 1_000_000, 1_000_001),
+    *(2**63 - 1, 2**63, -(2**63), -(2**63) - 1),
+)
+"""What is put in the place of every value."""
+
+LENGTHS = (0, 1, 2, 16, 17, 64, 65, 1000, 1001)
+"""How long every list is made."""
+
+ABOUT_MORE = ("tells of", "the next", "the world is", "`world` is contradictory")
+"""Words of refusals that no schema of one line can give."""
+
+
+@pytest.fixture(scope="module")
+def schema() -> Draft202012Validator:
+    """The schema, itself held to that of schemas."""
+    Draft202012Validator.check_schema(trace_schema())
+    return Draft202012Validator(trace_schema())
+
+
+def lines_of(path: Path, steps: tuple[Step, ...]) -> list[Any]:
+    """The lines of a trace of these steps."""
+    write_trace(path, replace(TRACE, steps=steps))
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """The value with one place changed, for every place and many changes."""
+    if isinstance(value, dict):
+        for name in value:
+            yield {other: value[other] for other in value if other != name}
+            yield from ({**value, name: new} for new in (*VALUES, *changed(value[name])))
+        yield {**value, "unknown": 1}
+    elif isinstance(value, list):
+        for i, entry in enumerate(value[:2]):
+            yield from ([*value[:i], new, *value[i + 1 :]] for new in (*VALUES, *changed(entry)))
+        yield from (deepcopy(value[:1]) * length for length in LENGTHS)
+
+
+def verdicts(path: Path, schema: Draft202012Validator, lines: list[Any], place: int) -> tuple[bool, bool]:
+    """What the schema says of a line, and what the reader says of the file."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    try:
+        read_trace(path)
+        is_read = True
+    except BadTrace as refusal:
+        is_read = any(words in str(refusal) for words in ABOUT_MORE)
+    return schema.is_valid(lines[place]), is_read
+
+
+def test_written_traces_satisfy_the_schema(tmp_path: Path, schema: Draft202012Validator) -> None:
+    for line in lines_of(tmp_path / "a.jsonl", TRACE.steps):
+        schema.validate(line)
+
+
+def test_headers_are_judged_the_same(tmp_path: Path, schema: Draft202012Validator) -> None:
+    header, step = lines_of(tmp_path / "a.jsonl", TRACE.steps[:1])
+    judged = []
+    for other in changed(header):
+        by_schema, by_reader = verdicts(tmp_path / "b.jsonl", schema, [other, step], 0)
+        assert by_schema == by_reader, json.dumps(other)[:3000]
+        judged.append(by_schema)
+    assert judged.count(False) > 800
+    assert judged.count(True) > 100
+
+
+STEPS = (*(Step(move, None) for move in MOVES), *(Step(MOVES[1], outcome) for outcome in OUTCOMES[:-1]))
+
+
+@pytest.mark.parametrize("step", [*STEPS, Step(MOVES[1], None, (FOUND,))], ids=repr)
+def test_steps_are_judged_the_same(tmp_path: Path, schema: Draft202012Validator, step: Step) -> None:
+    header, line = lines_of(tmp_path / "a.jsonl", (step,))
+    judged = []
+    for other in changed(line):
+        by_schema, by_reader = verdicts(tmp_path / "b.jsonl", schema, [header, other], 1)
+        assert by_schema == by_reader, json.dumps(other)[:3000]
+        judged.append(by_schema)
+    assert True in judged
+    assert False in judged
+
+
+@pytest.mark.parametrize(("length", "is_lawful"), [(100_000, True), (100_001, False)])
+def test_the_most_tokens_of_a_prompt(
+    tmp_path: Path, schema: Draft202012Validator, length: int, is_lawful: bool
+) -> None:
+    header, step = lines_of(tmp_path / "a.jsonl", TRACE.steps[:1])
+    header["world"]["prompts"][0]["tokens"] = [0] * length
+    judged = verdicts(tmp_path / "b.jsonl", schema, [header, step], 0)
+    assert judged == (is_lawful, is_lawful)
+
+
+def test_no_list_has_more_than_a_million_entries(tmp_path: Path, schema: Draft202012Validator) -> None:
+    header, line = lines_of(tmp_path / "a.jsonl", (Step(MOVES[7], None),))
+    line["move"]["blocks"] = [0] * 1_000_001
+    path = tmp_path / "b.jsonl"
+    path.write_text(json.dumps(header) + "\n" + json.dumps(line, separators=(",", ":")) + "\n")
+    with pytest.raises(BadTrace, match="blocks` is a list of 1000001, and it has to be a list of 0 to"):
+        read_trace(path)
+    assert not schema.is_valid(line)
