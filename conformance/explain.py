@@ -14,7 +14,7 @@ from .campaign.faults import mix_of, operation_name
 from .replay import Ending, ReplayedStep, ending_of, replay_trace, trace_of_run
 from .state_text import state_lines
 from .subjects import Subject
-from .wording import printable, step_in_words, world_in_words
+from .wording import printable, step_in_words, with_key_names, world_in_words
 
 _MOST_BECAUSE = 1500
 """Characters of the values that are shown; the trace has more of them."""
@@ -36,7 +36,7 @@ def explain(trace: Trace, path: Path, on: str, steps: Sequence[ReplayedStep] = (
     Nothing in it but line ends is unprintable.
     """
     last = steps[-1] if steps else None
-    lines = [*_head(trace, on, last), "", "World"]
+    lines = [*_head(trace, on, last), "", "World (p1:4 names the first 4 tokens of prompt p1)"]
     lines += [f"  {line}" for line in world_in_words(trace.world)]
     lines += ["", "Steps", *_steps(trace, steps)]
     if last is not None and last.before is not None:
@@ -74,7 +74,7 @@ def _head(trace: Trace, on: str, last: ReplayedStep | None) -> list[str]:
 
 
 def _broken(trace: Trace, move: Move, breach: RecordedBreach) -> list[str]:
-    because = breach.because
+    because = with_key_names(breach.because)
     if len(because) > _MOST_BECAUSE:
         because = f"{because[:_MOST_BECAUSE]}... ({len(because)} characters in all)"
     clause = _clause(breach.clause)

@@ -35,8 +35,8 @@ class Bout:
         except Exception as error:
             groups = "+".join(group.kind for group in world.groups)
             raise SubjectUnavailable(
-                f"{subject.name!r} raised {type(error).__name__} when a manager for {groups} with {world.num_blocks} "
-                f"blocks was to be made: {error}"
+                f"{subject.name!r} raised {type(error).__name__} when a manager for {groups} "
+                f"with {world.num_blocks} blocks was to be made: {error}"
             ) from error
         is_mirrored = subject.strictness != "safety" and subject.name != "reference"
         self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None

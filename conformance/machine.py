@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
+from types import new_class
 from typing import Any, ClassVar
 
 from hypothesis import assume
@@ -9,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from hypothesis.strategies import DataObject, data, integers, sampled_from
 
 from pagedkv.spec.moves import Move
+from pagedkv.spec.outcomes import Outcome
 
 from .campaign.runs import Run
 from .driver import WEIGHTS
@@ -32,6 +34,7 @@ class LifeMachine(RuleBasedStateMachine):
         super().__init__()
         self._bout: Bout | None = None
         self._played: list[Move] = []
+        self._outcomes: list[Outcome] = []
         self._enabled: list[Move] = []
 
     @initialize(seed=integers(0, 2**32 - 1))
@@ -47,16 +50,14 @@ class LifeMachine(RuleBasedStateMachine):
         return [move for move in self._enabled if type(move) is kind]
 
     def play(self, move: Move) -> None:
-        """Do the move. Raises ``AssertionError`` when it breaks a clause, and keeps the life in ``failed``."""
+        """Do the move. Raises ``AssertionError`` when it breaks a clause; the life is then in ``failed``."""
         assert self._bout is not None, "a life is started before anything else"
         self._played.append(move)
         breaches = self._bout.play(move)
+        self._outcomes.append(self._bout.outcome)
         if breaches:
-            bout = self._bout
-            # Outcomes are not kept: a trace is made by playing the moves again.
-            type(self).failed = Run(
-                bout.world, tuple(self._played), (), bout.operations, bout.shown, tuple(breaches)
-            )
+            bout, moves, outcomes = self._bout, tuple(self._played), tuple(self._outcomes)
+            type(self).failed = Run(bout.world, moves, outcomes, bout.operations, bout.shown, tuple(breaches))
             raise AssertionError(f"{breaches[0]}\n{breaches[0].clause.text}")
         self._enabled = self._moves(self._bout)
 
@@ -67,7 +68,8 @@ class LifeMachine(RuleBasedStateMachine):
 def machine_for(subject: Subject, mixes: Sequence[str] = MIXES) -> type[LifeMachine]:
     """A state machine over lives of ``subject`` in random worlds of ``mixes``."""
     rules = {f"play_{kind.__name__}": _rule_for(kind) for kind in WEIGHTS}
-    return type(LifeMachine)("Life", (LifeMachine,), {"subject": subject, "mixes": mixes, **rules})
+    members = {"subject": subject, "mixes": mixes, **rules}
+    return new_class("Life", (LifeMachine,), exec_body=lambda body: body.update(members))
 
 
 def _rule_for(kind: type[Move]) -> Callable[..., Any]:

@@ -32,12 +32,10 @@ _LIFE_OF_A_KEY = (
     coverage.RESET_REFUSED,
 )
 _PARTS_OF_BLOCKS = (
-    coverage.HIT,
     coverage.PARTIAL_HIT,
     coverage.OWNER_MOVE,
     coverage.HAND_OFF,
     coverage.DEFERRAL,
-    coverage.DUPLICATE,
     coverage.JUNCTION,
     coverage.CHUNK_WAIT,
 )
@@ -99,7 +97,7 @@ SCOPES: Mapping[str, Scope] = {
                 max_step_tokens=5,
                 max_disturbances=0,
             ),
-            _PARTS_OF_BLOCKS,
+            (*_PARTS_OF_BLOCKS, coverage.HIT, coverage.DUPLICATE),
         ),
     )
 }

@@ -1,5 +1,6 @@
 """Worlds, moves and answers as a reader of a failure wants them: one line each."""
 
+import re
 from collections.abc import Sequence
 
 from pagedkv.spec import World
@@ -31,14 +32,14 @@ from pagedkv.spec.outcomes import (
 from pagedkv.spec.snapshot import Rows
 from pagedkv.spec.world import Group, Prompt
 
-MOST_SHOWN = 24
+_MOST_SHOWN = 24
 """Entries of a list that are shown before the rest is only counted."""
 
 
 def step_in_words(move: Move, outcome: Outcome | None) -> str:
     """A move and its answer, such as ``admit r0 for 4 tokens: hit 4, got [[5], [0, 6]]``."""
     words = _move_in_words(move, outcome)
-    answer = "the process ended" if outcome is None else outcome_in_words(outcome)
+    answer = "the process ended" if outcome is None else _outcome_in_words(outcome)
     return f"{words}: {answer}" if answer else words
 
 
@@ -58,7 +59,7 @@ def world_in_words(world: World) -> list[str]:
     return [", ".join(parts), *groups, *prompts]
 
 
-def outcome_in_words(outcome: Outcome) -> str:
+def _outcome_in_words(outcome: Outcome) -> str:
     """What the manager answered; empty where it has nothing to say."""
     match outcome:
         case Nothing():
@@ -67,30 +68,35 @@ def outcome_in_words(outcome: Outcome) -> str:
             return _found_in_words(outcome)
         case Allocated(_, rows, found):
             parts = [_found_in_words(found)] if found else []
-            return ", ".join([*parts, "got None" if rows is None else f"got {rows_in_words(rows)}"])
+            return ", ".join([*parts, "got None" if rows is None else f"got {_rows_in_words(rows)}"])
         case Waits(found):
             parts = [_found_in_words(found)] if found else []
             return ", ".join([*parts, "has to wait"])
         case Stepped():
             return _stepped_in_words(outcome)
         case Answered(value):
-            return ("yes" if value else "no") if isinstance(value, bool) else f"[{listed(value)}]"
+            return ("yes" if value else "no") if isinstance(value, bool) else f"[{_listed(value)}]"
         case Viewed(found, rows):
-            return f"{_found_in_words(found)}, " + ("refused" if rows is None else rows_in_words(rows))
+            return f"{_found_in_words(found)}, " + ("refused" if rows is None else _rows_in_words(rows))
         case Raised(error, message):
             return f"raised {error}: {message}"
 
 
-def rows_in_words(rows: Rows) -> str:
+def _rows_in_words(rows: Rows) -> str:
     """Block ids per group."""
-    return "[" + ", ".join(f"[{listed(row)}]" for row in rows) + "]"
+    return "[" + ", ".join(f"[{_listed(row)}]" for row in rows) + "]"
 
 
-def listed(entries: Sequence[object]) -> str:
+def _listed(entries: Sequence[object]) -> str:
     """The entries with commas; of a long list the beginning and how many there are."""
-    if len(entries) <= MOST_SHOWN:
+    if len(entries) <= _MOST_SHOWN:
         return ", ".join(map(str, entries))
-    return ", ".join(map(str, entries[:MOST_SHOWN])) + f", ... {len(entries)} in all"
+    return ", ".join(map(str, entries[:_MOST_SHOWN])) + f", ... {len(entries)} in all"
+
+
+def with_key_names(text: str) -> str:
+    """The text with keys as people name them: ``p0:4 (group 1)``."""
+    return re.sub(r"KeyName\(group=(\d+), prompt=(\d+), num_tokens=(\d+)\)", r"p\2:\3 (group \1)", text)
 
 
 def printable(text: str) -> str:
@@ -117,7 +123,7 @@ def _move_in_words(move: Move, outcome: Outcome | None) -> str:
         case EndPass(release_first):
             return "end the pass" + (", releasing copies before hand-offs" if release_first else "")
         case Evict(blocks):
-            return f"evict blocks {listed(blocks)}"
+            return f"evict blocks {_listed(blocks)}"
         case Reset():
             return "reset the cache"
         case Truncate(request, num_tokens):
@@ -141,7 +147,7 @@ def _tokens(count: int) -> str:
 def _found_in_words(found: Found) -> str:
     parts = [f"hit {found.hit}"]
     if found.hit:
-        parts[0] += f" in {rows_in_words(found.rows)}"
+        parts[0] += f" in {_rows_in_words(found.rows)}"
     if found.junction:
         parts.append(f"junction {found.junction}")
     if found.diverged:
@@ -152,10 +158,10 @@ def _found_in_words(found: Found) -> str:
 def _stepped_in_words(outcome: Stepped) -> str:
     parts = []
     if outcome.copies:
-        parts.append("copied " + listed([f"{src} to {dst}" for src, dst in outcome.copies]))
+        parts.append("copied " + _listed([f"{src} to {dst}" for src, dst in outcome.copies]))
     if outcome.hand_offs:
         taken = [f"block {h.block} of {h.request} at {_tokens(h.num_tokens)}" for h in outcome.hand_offs]
-        parts.append("handed over " + listed(taken))
+        parts.append("handed over " + _listed(taken))
     return "; ".join(parts)
 
 
@@ -171,7 +177,7 @@ def _group_in_words(group: Group) -> str:
 
 
 def _prompt_in_words(prompt: Prompt) -> str:
-    parts = [f"{_tokens(prompt.length)} of [{listed(prompt.tokens)}]"]
+    parts = [f"{_tokens(prompt.length)} of [{_listed(prompt.tokens)}]"]
     if prompt.salt is not None:
         parts.append(f"salt {prompt.salt!r}")
     if prompt.lora is not None:

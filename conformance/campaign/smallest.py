@@ -1,11 +1,11 @@
 """The smallest life that shows a fault: few moves, few blocks, few prompts, no frills."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from pagedkv.conformance.subjects import Subject, SubjectUnavailable
 from pagedkv.spec import World
-from pagedkv.spec.moves import Move, Submit
+from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Preempt, Submit
 
 from .minimise import is_same, minimise
 from .runs import Run, replay_moves
@@ -47,15 +47,17 @@ def _plainer(subject: Subject, run: Run) -> Run:
             candidate = replay_moves(subject, run.world, (*best.moves[:i], move, *best.moves[i + 1 :]))
             if len(candidate.moves) == len(run.moves) and is_same(candidate, run):
                 best = candidate
-                break
     return best
 
 
 def _plainer_moves(move: Move) -> Iterator[Move]:
-    defaults = {field.name: field.default for field in fields(move)}
-    for name in ("lookup", "pop", "release_first"):
-        if name in defaults and getattr(move, name) != defaults[name]:
-            yield replace(move, **{name: defaults[name]})
+    match move:
+        case Admit(lookup="divergent" | "none"):
+            yield replace(move, lookup="common")
+        case Preempt(pop=True) | Finish(pop=True):
+            yield replace(move, pop=False)
+        case EndPass(release_first=True):
+            yield EndPass()
 
 
 def _with_fewer_prompts(subject: Subject, run: Run) -> Run:

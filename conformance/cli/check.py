@@ -7,7 +7,7 @@ from time import monotonic
 
 import click
 
-from pagedkv.conformance.campaign.campaign import PROFILES, Verdict, check, random_seed
+from pagedkv.conformance.campaign.campaign import PROFILES, Verdict, check
 from pagedkv.conformance.campaign.children import ChildFailed
 from pagedkv.conformance.campaign.expectations import Avoided, read_expectations
 from pagedkv.conformance.campaign.runs import refusals_of_run
@@ -20,7 +20,7 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import MIXES
 
 from .errors import CannotRun
-from .options import SEED, checked_mix, interrupted_by_termination
+from .options import checked_mix, interrupted_by_termination, seed_of
 from .output import Output
 from .progress import campaign_progress
 
@@ -38,7 +38,9 @@ TRACES = Path(".pagedkv") / "traces"
     help="How much: " + ", ".join(f"{name} {count:,}" for name, count in PROFILES.items()) + " operations.",
 )
 @click.option("--ops", type=click.IntRange(min=1), metavar="N", help="Operations, instead of the profile's.")
-@click.option("--seed", type=SEED, default="0", show_default=True, metavar="N|random", help="Choice of runs.")
+@click.option(
+    "--seed", callback=seed_of, default="0", show_default=True, metavar="N|random", help="Choice of runs."
+)
 @click.option(
     "--groups",
     "mixes",
@@ -74,7 +76,7 @@ def check_command(
     name: str,
     profile: str,
     ops: int | None,
-    seed: int | None,
+    seed: int,
     mixes: Sequence[str],
     expect: Path | None,
     folder: Path | None,
@@ -96,7 +98,7 @@ def check_command(
     asked = Asked(
         profile,
         ops or PROFILES[profile],
-        random_seed() if seed is None else seed,
+        seed,
         _mixes_for(subject, mixes),
         expectations,
         jobs,
@@ -104,6 +106,7 @@ def check_command(
     )
     output = Output()
     output.line(opening(subject, asked))
+    _warn_of(folder)
     started = monotonic()
     verdict, failure = _checked(subject, asked)
     report = _report_of(subject, asked, verdict, monotonic() - started, folder)
@@ -182,6 +185,17 @@ def _refused(subject: Subject, asked: Asked, runs: int) -> Counter[str]:
     for number in range(runs):
         reasons.update(refusals_of_run(asked.seed, number, asked.mixes, subject, avoided))
     return reasons
+
+
+def _warn_of(folder: Path | None) -> None:
+    """Say now what would only be seen at the end: that the report cannot be written."""
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        click.echo(
+            f"pagedkv: {folder} cannot be made ({error.strerror}): only the verdict will be left", err=True
+        )
 
 
 def _write(report: Report, folder: Path | None) -> str:

@@ -35,8 +35,8 @@ def clauses_command(name: str | None) -> None:
         _show(output, clause, is_detailed=name is not None)
     output.line()
     output.line(
-        f"{len(chosen)} of {len(clauses.ALL)} clauses. Beside these checks, every answer and every state of a "
-        "subject that is `exact` is compared with the reference's."
+        f"{len(chosen)} of {len(clauses.ALL)} clauses. Beside these checks, every answer and every state "
+        "of a subject that is `exact` is compared with the reference's."
     )
 
 
@@ -50,8 +50,11 @@ def _show(output: Output, clause: Clause, is_detailed: bool) -> None:
     else:
         kinds = Counter(check.kind for check in checks)
         words = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items()]
-        output.line(_indented(output, "  ", "  ", f"[{', '.join(words)}]"), "dim")
+        output.line(_indented(output, "  ", "  ", f"[{', '.join(words) or 'tests only'}]"), "dim")
 
 
 def _indented(output: Output, first: str, next_ones: str, text: str) -> str:
-    return "\n".join(wrap(text, output.width, initial_indent=first, subsequent_indent=next_ones))
+    lines = wrap(
+        text, output.width, initial_indent=first, subsequent_indent=next_ones, break_on_hyphens=False
+    )
+    return "\n".join(lines)

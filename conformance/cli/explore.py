@@ -36,7 +36,10 @@ COUNT = click.IntRange(min=1)
 @click.option("--arrivals", type=COUNT, metavar="N", help="Requests that ever arrive.")
 @click.option("--unit", type=COUNT, metavar="N", help="Tokens per hash.")
 @click.option(
-    "--disturbances", type=click.IntRange(min=0), metavar="N", help="Preemptions, evictions and resets, in all."
+    "--disturbances",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Preemptions, evictions and resets, in all.",
 )
 @click.option("--max-states", type=COUNT, metavar="N", help="Stop there; the scope has not closed then.")
 @click.option("--list", "lists", is_flag=True, help="List the named scopes.")
@@ -70,35 +73,30 @@ def explore_command(
         return
     if name not in SCOPES:
         raise CannotRun(f"there is no scope {name!r}: name one of {', '.join(SCOPES)}")
-    scope = _changed(
-        SCOPES[name],
-        groups,
-        {
-            "num_blocks": blocks,
-            "max_requests": requests,
-            "max_submits": arrivals,
-            "unit": unit,
-            "max_disturbances": disturbances,
-        },
+    scope = SCOPES[name]
+    world = scope.world if groups is None else _with_groups(scope.world, groups)
+    world = replace(
+        world,
+        num_blocks=blocks or world.num_blocks,
+        max_requests=requests or world.max_requests,
+        max_submits=arrivals or world.max_submits,
+        unit=unit or world.unit,
+        max_disturbances=world.max_disturbances if disturbances is None else disturbances,
     )
+    if world != scope.world:
+        scope = _claiming_nothing(world)
     subject = reference()
     with exploration_progress() as progress:
         seen = explore(scope.world, subject, max_states, progress)
     ctx.exit(_told(output, scope, subject, seen))
 
 
-def _changed(scope: Scope, groups: str | None, fields: dict[str, int | None]) -> Scope:
-    """The scope with options; a changed one claims nothing."""
-    changes = {name: value for name, value in fields.items() if value is not None}
-    if groups is None and not changes:
-        return scope
-    world = replace(scope.world, **changes)
-    if groups is not None:
-        world = _with_groups(world, groups)
+def _claiming_nothing(world: World) -> Scope:
+    """A scope of options: nobody knows what occurs in it."""
     reason = reason_against(world)
     if reason:
         raise CannotRun(f"no manager can be made for this world; it has to be one whose {reason}")
-    return Scope(scope.name, scope.meaning, world, ())
+    return Scope("custom", "", world, ())
 
 
 def _with_groups(world: World, text: str) -> World:
@@ -106,7 +104,9 @@ def _with_groups(world: World, text: str) -> World:
     parts = [part.partition(":") for part in text.split("+")]
     checked_mix("+".join(kind for kind, _, _ in parts))
     if not all(size.isdecimal() and 0 < int(size) <= 64 for _, _, size in parts):
-        raise CannotRun(f"--groups {text}: each group needs a block size from 1 to 64, such as full:2+mamba:2")
+        raise CannotRun(
+            f"--groups {text}: each group needs a block size from 1 to 64, such as full:2+mamba:2"
+        )
     made = tuple(
         Group("full" if kind == "full" else "mamba", int(size), variant=g + 1)
         for g, (kind, _, size) in enumerate(parts)
@@ -145,5 +145,7 @@ def _told_breach(output: Output, scope: Scope, subject: Subject, seen: Explorati
         path.parent.mkdir(parents=True, exist_ok=True)
         write_trace(path, trace)
     except OSError as error:
-        raise CannotRun(f"the trace cannot be written to {path} ({error.strerror}): run in another folder") from error
+        raise CannotRun(
+            f"the trace cannot be written to {path} ({error.strerror}): run in another folder"
+        ) from error
     return Exit.FOUND_FAULTS

@@ -1,13 +1,15 @@
 """Values that commands take."""
 
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NoReturn, get_args
+from typing import NoReturn, get_args
 
 import click
 
+from pagedkv.conformance.campaign.campaign import random_seed
 from pagedkv.spec.world import GroupKind
 
 from .errors import CannotRun
@@ -16,21 +18,15 @@ KINDS: tuple[str, ...] = get_args(GroupKind)
 MOST_GROUPS = 4
 
 
-class Seed(click.ParamType):
-    """A whole number, or ``random``, which is None."""
-
-    name = "seed"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        """The number; fails with a sentence."""
-        if value is None or isinstance(value, int) or value == "random":
-            return value if isinstance(value, int) else None
-        if not value.lstrip("-").isdecimal() or abs(int(value)) >= 2**63:
-            self.fail(f"{value!r} is no seed: name a whole number of at most 63 bits, or `random`", param, ctx)
-        return int(value)
-
-
-SEED = Seed()
+def seed_of(ctx: click.Context, param: click.Parameter, text: str) -> int:
+    """The seed that a text names: a whole number, or a drawn one for ``random``."""
+    if text == "random":
+        return random_seed()
+    if not re.fullmatch("-?[0-9]{1,18}", text):
+        raise click.BadParameter(
+            f"{text!r} is no seed: name a whole number of at most 18 digits, or `random`"
+        )
+    return int(text)
 
 
 def checked_mix(text: str) -> str:
@@ -38,7 +34,9 @@ def checked_mix(text: str) -> str:
     groups = text.split("+")
     unknown = [group for group in groups if group not in KINDS]
     if unknown or len(groups) > MOST_GROUPS:
-        fault = f"there is no kind of group {unknown[0]!r}" if unknown else f"{len(groups)} groups are too many"
+        fault = (
+            f"there is no kind of group {unknown[0]!r}" if unknown else f"{len(groups)} groups are too many"
+        )
         raise CannotRun(
             f"--groups {text}: {fault}: name one to {MOST_GROUPS} of {', '.join(KINDS)} with + between them, "
             "such as full+mamba"

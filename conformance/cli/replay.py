@@ -49,8 +49,8 @@ def replay_command(
         name = trace.subject.name
         if name not in BUILT_IN:
             raise CannotRun(
-                f"{path} was written for {name!r}, which is never imported because a file says so: name what to "
-                "play it on with --on SUBJECT"
+                f"{path} was written for {name!r}, which is never imported because a file says so: "
+                "name what to play it on with --on SUBJECT"
             )
     if not in_this_process and any(step.outcome is None for step in trace.steps):
         ctx.exit(_in_a_child(trace, path, name, timeout))

@@ -38,7 +38,7 @@ def faulty_subject(fault: PlantedFault) -> Iterator[Subject]:
 
 
 def _make(world: World, spec: Any, reference: Any, tells_state: bool) -> Instance:
-    spec.init_none_hash(spec.sha256)
+    spec.init_none_hash(spec.sha256, seed="pagedkv")
     manager = reference.KVCacheManager(world.kv_cache_config(), **standard_arguments(world))
     hasher = spec.get_request_block_hasher(world.unit, spec.sha256)
     snapshot = type(manager).snapshot if tells_state else None

@@ -13,8 +13,8 @@ from pagedkv.conformance.wording import printable
 from .behaviours import are_counted
 from .report import Asked, Report
 
-_LABEL = 12
-_COLUMN = 36
+_LABEL = 13
+_COLUMN = 40
 
 _JUDGES: Mapping[Strictness, str] = {
     "exact": "the laws, what a worker reads, and the reference, block by block",
@@ -26,14 +26,17 @@ _JUDGES: Mapping[Strictness, str] = {
 def opening(subject: Subject, asked: Asked) -> str:
     """What is about to be done, in one sentence."""
     return printable(
-        f"Checking {title(subject)} by {judges(subject)}: {asked.operations:,} operations, seed {asked.seed}, "
-        f"groups {', '.join(asked.mixes)}."
+        f"Checking {title(subject)} by {judges(subject)}: {asked.operations:,} operations, "
+        f"seed {asked.seed}, groups {', '.join(asked.mixes)}."
     )
 
 
 def judges(subject: Subject) -> str:
     """Who decides whether the subject is right."""
-    return _JUDGES[subject.strictness] if are_counted(subject) else "what a worker reads"
+    if not are_counted(subject):
+        return "what a worker reads"
+    # The reference is not compared with itself.
+    return _JUDGES["safety" if subject.name == "reference" else subject.strictness]
 
 
 def title(subject: Subject) -> str:
@@ -45,7 +48,9 @@ def fault_texts(report: Report) -> Iterator[tuple[str, str]]:
     """For each unexpected fault a headline and its explanation."""
     unexpected = report.verdict.unexpected
     for number, finding in enumerate(unexpected, 1):
-        headline = f"Fault {number} of {len(unexpected)}, met by {finding.times} of {report.verdict.runs} runs"
+        headline = (
+            f"Fault {number} of {len(unexpected)}, met by {finding.times} of {report.verdict.runs} runs"
+        )
         trace = report.traces[finding.fault]
         yield headline, explain_finding(finding, report.subject, report.asked.seed, trace)
 
@@ -53,23 +58,24 @@ def fault_texts(report: Report) -> Iterator[tuple[str, str]]:
 def summary(report: Report, width: int) -> list[str]:
     """What the check was and what it did not see, without the verdict; lines of at most ``width``."""
     verdict, subject, asked = report.verdict, report.subject, report.asked
-    lines = _entry("Subject", [f"{title(subject)}; strictness {subject.strictness}: judged by {judges(subject)}"], width)
+    lines = _entry("Subject", [f"{title(subject)}, strictness {subject.strictness}"], width)
     lines += _entry(
         "Runs",
         [
-            f"{_count(verdict.runs, 'run')} with {verdict.operations:,} operations in {report.seconds:.1f} s, "
-            f"seed {asked.seed}, groups {', '.join(asked.mixes)}"
+            f"{_count(verdict.runs, 'run')} with {verdict.operations:,} operations "
+            f"in {report.seconds:.1f} s, seed {asked.seed}, groups {', '.join(asked.mixes)}"
         ],
         width,
     )
-    lines += _entry("Expected", _expected(report), width)
+    lines += _entry("Faults", [_found(finding) for finding in verdict.unexpected], width)
+    lines += _entry("Expected", [_expected(finding) for finding in report.expected], width)
     lines += _entry("Masked", _masked(report), width)
     lines += _entry("Unmatched", [_unmatched(line) for line in verdict.unmatched], width)
     avoided = sorted({line.avoid for line in asked.expectations if line.avoid})
     lines += _entry("Left out", [f"{', '.join(avoided)}, as the expectations ask"] if avoided else [], width)
     lines += _entry("Skipped", _skipped(subject.missing), width)
     lines += _entry("Worlds", _refused(report.refused), width)
-    lines += _entry("Shown", _behaviours(report, width - _LABEL), width)
+    lines += _behaviours(report, width)
     return [printable(line) for line in lines]
 
 
@@ -86,7 +92,9 @@ def conclusion(report: Report) -> str:
     elif report.not_shown:
         parts.append("no fault, but that proves too little.")
     else:
-        parts.append(f"nothing unexpected; {_count(known, 'known fault')}." if known else "nothing unexpected.")
+        parts.append(
+            f"nothing unexpected; {_count(known, 'known fault')}." if known else "nothing unexpected."
+        )
     parts += [f"The run has not shown: {behaviour}." for behaviour in report.not_shown]
     return " ".join(parts)
 
@@ -99,7 +107,7 @@ def is_good(report: Report) -> bool:
 def _entry(label: str, texts: Sequence[str], width: int) -> list[str]:
     """A labelled part: each text wrapped and indented behind the label; nothing without texts."""
     lines = []
-    for text in texts:
+    for text in filter(None, texts):
         # Behind long words lines may be longer: a link stays whole.
         lines += wrap(text, max(width - _LABEL, 20), break_long_words=False, break_on_hyphens=False)
     return [f"{label if i == 0 else '':{_LABEL}}{line}" for i, line in enumerate(lines)]
@@ -109,15 +117,15 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _expected(report: Report) -> list[str]:
-    return [_expected_finding(finding) for finding in report.expected]
+def _found(finding: Finding) -> str:
+    return f"{finding.fault}: {_count(finding.times, 'time')}"
 
 
-def _expected_finding(finding: Finding) -> str:
+def _expected(finding: Finding) -> str:
     line = finding.expected
     assert line is not None
     link = f" ({line.link})" if line.link else ""
-    return f"{finding.fault}, {_count(finding.times, 'time')}: {line.reason}{link}"
+    return f"{_found(finding)}: {line.reason}{link}"
 
 
 def _masked(report: Report) -> list[str]:
@@ -135,8 +143,8 @@ def _masked(report: Report) -> list[str]:
 
 def _unmatched(line: Expectation) -> str:
     return (
-        f"no run met {line.clause} in {line.operation} with {line.groups} ({line.reason}): if the fault is mended, "
-        "take the line out"
+        f"no run met {line.clause} in {line.operation} with {line.groups} ({line.reason}): "
+        "if the fault is mended, take the line out"
     )
 
 
@@ -154,12 +162,14 @@ def _refused(refused: Mapping[str, int]) -> list[str]:
 def _behaviours(report: Report, width: int) -> list[str]:
     shown = report.verdict.shown
     if not are_counted(report.subject):
-        return ["not counted: the manager does not tell its state"]
-    entries = [f"{shown[name]:>7,}  {name}" for name in coverage.ALL if shown[name]]
+        return _entry("Behaviours", ["not counted: the manager does not tell its state"], width)
+    entries = [f"{shown[name]:>9,}  {name}" for name in coverage.ALL if shown[name]]
     columns = max(1, width // _COLUMN)
     height = -(-len(entries) // columns)
-    rows = [
-        "".join(f"{entry:{_COLUMN}}" for entry in entries[row::height]).rstrip() for row in range(height)
-    ]
+    rows = ["".join(f"{entry:{_COLUMN}}" for entry in entries[row::height]).rstrip() for row in range(height)]
     absent = [name for name in coverage.ALL if not shown[name]]
-    return rows + ([f"not once: {', '.join(absent)}"] if absent else [])
+    return [
+        "Behaviours that occurred, and how often",
+        *rows,
+        *_entry("  Not once", [", ".join(absent)], width),
+    ]

@@ -123,7 +123,7 @@ def _decode(content: object, declared: Any, limit: Limit, place: str) -> Any:
         return _decode_one_of(content, get_args(declared), limit, place)
     if origin is Literal:
         options = get_args(declared)
-        if not any(type(content) is type(option) and content == option for option in options):
+        if content not in options:
             raise BadContent(place, content, "one of " + ", ".join(map(told, options)))
         return content
     if origin is tuple:

@@ -39,6 +39,7 @@ from pagedkv.spec.outcomes import (
 )
 from pagedkv.spec.snapshot import HandOffName
 from pagedkv.spec.trace import (
+    BadContent,
     BadTrace,
     Step,
     Trace,
@@ -114,6 +115,12 @@ def test_every_world_comes_back(seed: int) -> None:
     assert world_from_json(json.loads(json.dumps(world_to_json(world)))) == world
 
 
+def test_a_world_that_no_manager_can_be_made_for_does_not_come_back() -> None:
+    content = world_to_json(replace(TRACE.world, unit=3))
+    with pytest.raises(BadContent, match="`world` is contradictory, and it has to be one whose unit divides"):
+        world_from_json(content)
+
+
 def test_a_trace_comes_back_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_trace(path, TRACE)
@@ -170,13 +177,18 @@ def test_a_whole_number_of_another_kind_is_written_as_one(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_could_not_be_read_is_not_written(
-    tmp_path: Path, broken: Trace, line: int, reason: str
-) -> None:
+def test_what_could_not_be_read_is_not_written(tmp_path: Path, broken: Trace, line: int, reason: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("kept")
     with pytest.raises(BadTrace, match=f"a.jsonl, line {line}: ") as refusal:
         write_trace(path, broken)
     assert reason in str(refusal.value)
     assert path.read_text() == "kept"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_a_trace_that_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_trace(tmp_path / "a.jsonl", TRACE)
     assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]

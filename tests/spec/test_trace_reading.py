@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagedkv.spec.trace import BadTrace, Trace, files, read_trace, write_trace
+from pagedkv.spec.trace import BadTrace, Trace, read_trace, write_trace
+from pagedkv.spec.trace.limits import MAX_FILE_BYTES
 
 from .trace_samples import TRACE
 
@@ -73,7 +74,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "an empty file": (lambda lines: [], "line 1: the file is empty"),
     "another format": (with_header(format="x"), 'line 1: a trace starts with a header that has "format"'),
     "no object at all": (lambda lines: [b"[]\n", *lines[1:]], "line 1: a trace starts with a header"),
-    "a later format": (with_header(format_version=2), "line 1: `format_version` is 2, and this program reads 1"),
+    "a later format": (
+        with_header(format_version=2),
+        "line 1: `format_version` is 2, and this program reads 1",
+    ),
     "a format version of another type": (with_header(format_version=True), "`format_version` is true"),
     "a cut last line": (lambda lines: [*lines[:-1], lines[-1][:-1]], "line 12: the line has no end"),
     "lost last lines": (lambda lines: lines[:-2], "line 10: the header tells of 11 steps, and the file ends"),
@@ -90,12 +94,15 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "a number of many digits": (in_second_line('"prompt":1', '"prompt":1' + 5000 * "0"), "line 2"),
     "a field named twice": (in_second_line('"prompt":1', '"prompt":1,"prompt":1'), "names a field twice"),
     "deep nesting": (second_line(100_000 * "["), "line 2: the line is nested too deep"),
-    "an unknown kind": (in_second_line('"submit"', '"os.system"'), "`line.move.kind` is \"os.system\""),
+    "an unknown kind": (in_second_line('"submit"', '"os.system"'), '`line.move.kind` is "os.system"'),
     "an unknown field": (in_second_line('"prompt"', '"\\u001b"'), 'unknown field "\\u001b"'),
     "a lacking field": (in_second_line(',"prompt":1', ""), "an object without prompt"),
-    "another type": (in_second_line('"prompt":1', '"prompt":"1"'), 'prompt` is "1", and it has to be a whole'),
+    "another type": (
+        in_second_line('"prompt":1', '"prompt":"1"'),
+        'prompt` is "1", and it has to be a whole',
+    ),
     "a truth value for a number": (in_second_line('"prompt":1', '"prompt":true'), "prompt` is true"),
-    "half a character": (in_second_line('"r0"', '"\\ud800"'), "request` is \"\\ud800\""),
+    "half a character": (in_second_line('"r0"', '"\\ud800"'), 'request` is "\\ud800"'),
     "no prompt": (with_world(prompts=[]), "prompts` is a list of 0, and it has to be a list of 1 to 64"),
     "a size that does not divide": (with_world(unit=3), "unit divides every block_size, not 3 and [4, 8]"),
     "two sizes of states": (
@@ -133,15 +140,13 @@ def test_a_long_line_is_refused_before_it_is_all_in_memory(tmp_path: Path, whole
     assert "line 2: a line has at most 4194304 bytes" in refusal_of(path)
 
 
-def test_a_long_file_is_refused(
-    tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_file_is_refused(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"".join(whole))
-    assert files.MAX_FILE_BYTES == 256 * 2**20
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", path.stat().st_size)
+    assert MAX_FILE_BYTES == 256 * 2**20
+    monkeypatch.setattr("pagedkv.spec.trace.files.MAX_FILE_BYTES", path.stat().st_size)
     assert read_trace(path) == TRACE
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr("pagedkv.spec.trace.files.MAX_FILE_BYTES", path.stat().st_size - 1)
     assert f"line 12: a trace has at most {path.stat().st_size - 1} bytes" in refusal_of(path)
 
 
@@ -162,9 +167,7 @@ def test_no_damage_is_answered_otherwise_than_with_a_refusal(
         assert str(refusal).startswith(f"{path}, line ")
 
 
-def test_reading_imports_nothing(
-    tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_imports_nothing(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "trap.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -48,6 +48,7 @@ WORLD = World(
 )
 
 FOUND = Found(6, ((1, 2), (0, 3)), 7, True)
+NOT_FOUND = Found(0, ())
 
 MOVES: tuple[Move, ...] = (
     Submit("r0", 1),
@@ -66,13 +67,13 @@ MOVES: tuple[Move, ...] = (
 OUTCOMES: tuple[Outcome | None, ...] = (
     Nothing(),
     FOUND,
-    Allocated(3, ((4,), ()), FOUND),
+    Allocated(3, ((4,), ()), NOT_FOUND),
     Allocated(-3, None, None),
-    Waits(FOUND),
+    Waits(NOT_FOUND),
     Stepped(((1, 2), (3, 4)), (HandOffName("r0", 1, 5, 6),)),
     Answered(True),
     Answered((3, 0)),
-    Viewed(FOUND, None),
+    Viewed(NOT_FOUND, None),
     Raised("KeyError", "no r0, \n\x1b[31m, é and \U0001f600"),
     None,
 )

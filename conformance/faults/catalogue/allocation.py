@@ -92,8 +92,24 @@ FAULTS = (
         "a request waits for blocks that it holds itself",
         Patch(
             "reference/manager.py",
-            "        if to_take > self.block_pool.get_num_free_blocks():\n            return None\n",
-            "        if to_take > self.block_pool.get_num_free_blocks():\n            return None\n",
+            "        self.remove_skipped_blocks(request_id, num_processed)\n"
+            "        asked = list(zip(managers, hit_rows, strict=True))\n"
+            "        if any(manager.waits_for_pass(row, start) for manager, row in asked):\n"
+            "            return None\n"
+            "        to_take = sum(\n"
+            "            manager.blocks_to_take(request_id, row, num_new_computed_tokens, end) for manager, row in asked\n"
+            "        )\n"
+            "        if to_take > self.block_pool.get_num_free_blocks():\n"
+            "            return None\n",
+            "        asked = list(zip(managers, hit_rows, strict=True))\n"
+            "        if any(manager.waits_for_pass(row, start) for manager, row in asked):\n"
+            "            return None\n"
+            "        to_take = sum(\n"
+            "            manager.blocks_to_take(request_id, row, num_new_computed_tokens, end) for manager, row in asked\n"
+            "        )\n"
+            "        if to_take > self.block_pool.get_num_free_blocks():\n"
+            "            return None\n"
+            "        self.remove_skipped_blocks(request_id, num_processed)\n",
         ),
         (allocation.SKIPPED_ARE_FREED,),
         ATTENTION_ALONE,

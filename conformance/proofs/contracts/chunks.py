@@ -1,10 +1,11 @@
 """A chunk of prefill ends where a state is kept, and passes no place where one must be.
 
 Places are lengths in tokens. A chunk of n tokens covers ``[start, start + n)`` of what is offered. Blocks
-have 16 tokens, units 4.
+have 16 tokens, units 4. Each statement has as few free arguments as it can, so that a search ends;
+together they cover a prompt and a request that is computed again past its prompt.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ UNIT = 4
 
 
 class Step(NamedTuple):
-    """What a chunk depends on, in the order of the rule's arguments."""
+    """What a chunk depends on."""
 
     start: int
     offered: int
@@ -30,31 +31,30 @@ class Step(NamedTuple):
     boundary: int
 
     @property
-    def is_possible(self) -> bool:
-        """Whether a request can be in this position."""
-        return (
-            self.start >= 0
-            and self.offered >= 1
-            and 1 <= self.num_prompt <= self.num_tokens
-            and self.max_step >= 1
-            and 0 <= self.junction < self.num_tokens
-            and (self.boundary == 0 or _is_partial_entry(self.boundary, self.num_prompt))
-        )
-
-    @property
     def offer_end(self) -> int:
         """Where a chunk of everything offered would end."""
         return self.start + self.offered
 
     @property
-    def is_prefill(self) -> bool:
-        """Whether more than the newest token is still to be computed."""
-        return self.start < self.num_prompt or self.start < self.num_tokens - 1
+    def is_in_prompt(self) -> bool:
+        """Whether prompt tokens are still to be computed."""
+        return 0 <= self.start < self.num_prompt <= self.num_tokens and self.offered >= 1
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether output tokens other than the newest have to be computed again."""
+        return 1 <= self.num_prompt <= self.start < self.num_tokens - 1 and self.offered >= 1
 
     @property
     def is_last(self) -> bool:
         """Whether what is offered ends the prefill."""
         return self.offer_end >= self.num_prompt and self.offer_end >= self.num_tokens - 1
+
+    @property
+    def has_partial_entry(self) -> bool:
+        """Whether ``boundary`` is the last unit boundary of the prompt, inside a block."""
+        is_unit = self.boundary % UNIT == 0 and self.boundary % BLOCK != 0
+        return is_unit and 0 < self.boundary <= self.num_prompt < self.boundary + UNIT
 
     @property
     def chunk(self) -> int:
@@ -72,85 +72,172 @@ class Step(NamedTuple):
         )
 
 
-def _is_partial_entry(place: int, num_prompt: int) -> bool:
-    return place > 0 and place % UNIT == 0 and place % BLOCK != 0 and place <= num_prompt < place + UNIT
-
-
 def _block_ends_within(low: int, high: int) -> bool:
     """Whether a block boundary lies in ``(low, high]``."""
     return high // BLOCK > low // BLOCK
 
 
-def _is_kept(step: Step, place: int) -> bool:
-    """Whether the state at ``place``, after the start, has to be there for later requests or steps."""
+def _is_last_state(step: Step, place: int) -> bool:
+    """Whether ``place`` is the last block boundary of the tokens, or with EAGLE the one before."""
     spare = BLOCK if step.is_eagle else 0
-    ends_block = place % BLOCK == 0
-    is_last_useful = ends_block and place + spare <= step.num_tokens < place + spare + BLOCK
-    ends_started_block = ends_block and step.start % BLOCK != 0
-    is_partial_entry = (
-        place == step.boundary
-        and place < step.num_prompt
-        and not _block_ends_within(place + spare, step.num_tokens)
-    )
-    is_junction = (
-        (place - step.start) % BLOCK == 0
-        and place <= step.junction < place + BLOCK
-        and step.junction < step.offer_end
-    )
-    return is_last_useful or ends_started_block or is_partial_entry or is_junction
+    return place % BLOCK == 0 and place + spare <= step.num_tokens < place + spare + BLOCK
+
+
+def _is_partial_stop(step: Step, place: int) -> bool:
+    """Whether ``place`` is the partial entry, and the last state lies before it."""
+    spare = BLOCK if step.is_eagle else 0
+    is_behind = not _block_ends_within(place + spare, step.num_tokens)
+    return place == step.boundary and place < step.num_prompt and is_behind
+
+
+def _is_junction_stop(step: Step, place: int) -> bool:
+    """Whether ``place`` is the last place whole blocks after the start that the junction does not precede."""
+    is_offered = step.start < place and step.junction < step.offer_end
+    return is_offered and (place - step.start) % BLOCK == 0 and place <= step.junction < place + BLOCK
+
+
+# What is not prefill
 
 
 def decode_is_not_cut(step: Step) -> None:
     """A request whose prefill is done gets what is offered."""
-    assert step.is_possible and not step.is_prefill
-    assert step.chunk == step.offered
+    assert step.start >= step.num_prompt and step.start >= step.num_tokens - 1
+    length = step.chunk
+    assert length == step.offered, f"{length}"
 
 
-def chunk_is_part_of_the_offer(step: Step) -> None:
-    """Neither negative nor more than offered."""
-    assert step.is_possible
-    assert 0 <= step.chunk <= step.offered
+# Which places a chunk does not pass
 
 
-def chunk_passes_no_kept_state(step: Step, place: int) -> None:
-    """No place inside the chunk needs its state kept."""
-    assert step.is_possible and step.is_prefill
-    assert place > step.start and _is_kept(step, place)
-    assert place >= step.start + step.chunk
+def _judge_stop(step: Step, place: int) -> None:
+    length = step.chunk
+    assert step.start + length <= place, f"{length}"
 
 
-def chunk_is_cut_only_for_a_state(step: Step) -> None:
-    """Where less is computed than offered, its end needs a state, or is the last block boundary offered."""
-    assert step.is_possible and step.is_prefill
+def chunk_passes_no_last_state(step: Step, place: int) -> None:
+    """The last block boundary of all tokens is the last state that another request can ask for."""
+    assert step.is_in_prompt and not step.is_eagle and place > step.start and _is_last_state(step, place)
+    _judge_stop(step, place)
+
+
+def chunk_passes_no_last_state_for_eagle(step: Step, place: int) -> None:
+    """With EAGLE it is the block boundary before that."""
+    assert step.is_in_prompt and step.is_eagle and place > step.start and _is_last_state(step, place)
+    _judge_stop(step, place)
+
+
+def resumed_chunk_passes_no_last_state(step: Step, place: int) -> None:
+    """The same past the prompt."""
+    assert step.is_resumed and place > step.start and _is_last_state(step, place)
+    _judge_stop(step, place)
+
+
+def chunk_closes_a_started_block(step: Step, place: int) -> None:
+    """A chunk that starts inside a block does not pass the end of that block."""
+    assert step.is_in_prompt and place % BLOCK == 0 and step.start < place < step.start + BLOCK
+    _judge_stop(step, place)
+
+
+def resumed_chunk_closes_a_started_block(step: Step, place: int) -> None:
+    """The same past the prompt."""
+    assert step.is_resumed and place % BLOCK == 0 and step.start < place < step.start + BLOCK
+    _judge_stop(step, place)
+
+
+def chunk_passes_no_partial_entry(step: Step) -> None:
+    """The last unit boundary of the prompt has a key, unless a last state lies behind it."""
+    assert step.is_in_prompt and step.boundary > step.start and step.has_partial_entry
+    assert _is_partial_stop(step, step.boundary)
+    _judge_stop(step, step.boundary)
+
+
+def chunk_passes_no_junction(step: Step, place: int) -> None:
+    """A shared prefix that another kind lost gets a state, as many whole blocks on as fit before it."""
+    assert step.is_in_prompt and step.junction < step.num_tokens and _is_junction_stop(step, place)
+    _judge_stop(step, place)
+
+
+# Where it ends
+
+
+def _judge_end(step: Step) -> None:
+    """A part of the offer; if not all, it ends where a state is kept or with the last block offered."""
     length = step.chunk
     end = step.start + length
+    assert 0 <= length <= step.offered, f"{length}"
     if 0 < length < step.offered:
-        is_last_boundary = end % BLOCK == 0 and not _block_ends_within(end, step.offer_end)
-        assert _is_kept(step, end) or (is_last_boundary and not step.is_last)
+        ends_block = end % BLOCK == 0
+        is_last_block = ends_block and not step.is_last and not _block_ends_within(end, step.offer_end)
+        closes_block = ends_block and step.start % BLOCK != 0 and length < BLOCK
+        is_stop = _is_last_state(step, end) or _is_partial_stop(step, end) or _is_junction_stop(step, end)
+        assert is_last_block or closes_block or is_stop, f"{length}"
 
 
-def chunk_ends_on_a_state(step: Step) -> None:
-    """A chunk ends on a block boundary, at the partial entry or with the prefill.
+def chunk_is_cut_for_a_state(step: Step) -> None:
+    """Without partial entry and junction."""
+    assert step.is_in_prompt and step.boundary == 0 and step.junction == 0
+    _judge_end(step)
 
-    Where no step can ever hold a block, it may also end on the way to the next boundary.
-    """
-    assert step.is_possible and step.is_prefill
+
+def chunk_is_cut_for_a_partial_entry(step: Step) -> None:
+    """With a partial entry ahead."""
+    assert step.is_in_prompt and step.has_partial_entry and step.start < step.boundary
+    assert not step.is_eagle and step.junction == 0
+    _judge_end(step)
+
+
+def chunk_is_cut_for_a_junction(step: Step) -> None:
+    """With a junction ahead."""
+    assert step.is_in_prompt and step.start < step.junction < step.offer_end and step.junction < step.num_tokens
+    assert not step.is_eagle and step.boundary == 0
+    _judge_end(step)
+
+
+def chunk_is_cut_back_to_a_block(step: Step) -> None:
+    """An offer that passes a block boundary, but ends inside a block of the prompt, is not used up."""
+    assert step.is_in_prompt and step.offer_end < step.num_prompt and step.offer_end % BLOCK != 0
+    assert _block_ends_within(step.start, step.offer_end)
     length = step.chunk
-    end = step.start + length
-    if length > 0 and end % BLOCK != 0 and end != step.boundary:
-        assert length == step.offered
-        assert step.is_last or (step.max_step < BLOCK and not _block_ends_within(step.start, end))
+    assert length < step.offered, f"{length}"
 
 
-def chunk_waits_only_for_a_boundary(step: Step) -> None:
-    """Nothing is computed exactly if no boundary is within the offer, but would be within a longer step."""
-    assert step.is_possible and step.is_prefill
-    comes_later = not step.is_last and not _block_ends_within(step.start, step.offer_end)
-    assert (step.chunk == 0) == (comes_later and step.max_step >= BLOCK)
+# Waiting
+
+
+def chunk_waits_for_a_boundary(step: Step) -> None:
+    """Nothing is computed if no boundary is within the offer, but one would be within a longer step."""
+    assert step.is_in_prompt and step.offer_end < step.num_prompt and step.max_step >= BLOCK
+    assert not _block_ends_within(step.start, step.offer_end)
+    length = step.chunk
+    assert length == 0, f"{length}"
+
+
+def _judge_progress(step: Step) -> None:
+    length = step.chunk
+    assert length > 0, f"{length}"
+
+
+def chunk_to_a_boundary_progresses(step: Step) -> None:
+    """An offer that reaches a block boundary is used."""
+    assert step.is_in_prompt and _block_ends_within(step.start, step.offer_end)
+    _judge_progress(step)
+
+
+def chunk_to_the_end_progresses(step: Step) -> None:
+    """An offer that ends the prefill is used."""
+    assert step.is_in_prompt and step.is_last
+    _judge_progress(step)
+
+
+def chunk_of_a_long_block_progresses(step: Step) -> None:
+    """Where no step can ever hold a block, every offer is used."""
+    assert step.is_in_prompt and step.max_step < BLOCK
+    _judge_progress(step)
 
 
 def whole_step_progresses(step: Step) -> None:
-    """Whoever is offered all that a step can give computes something."""
-    assert step.is_possible and step.offered >= step.max_step
-    assert step.chunk > 0
+    """Who is offered all that a step can give computes something."""
+    assert step.is_in_prompt and step.offered >= step.max_step and step.offer_end < step.num_prompt
+    _judge_progress(step)
+
 CONTRACTS = ()

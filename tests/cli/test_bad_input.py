@@ -1,0 +1,133 @@
+"""Whatever a user can get wrong ends with 2 and a sentence that says what to do."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pagedkv.conformance.cli import NEEDED
+
+from .conftest import Command, Process
+
+MODULES = {
+    "raises": "def make(world):\n    raise RuntimeError('no device')\n",
+    "lacks": "class make:\n    def __init__(self, world): ...\n    def lookup(self, request): ...\n",
+    "no_factory": "make = 3\n",
+    "broken": "import nothing_of_that_name\n",
+}
+EXPECTATIONS = {
+    "torn.toml": "[[expect]",
+    "other.toml": "[known]\n",
+    "unknown.toml": "[[expect]]\nclause = 'Pool/nothing'\nreason = 'none'\n",
+    "lacks.toml": "[[expect]]\nclause = 'Pool/no_leak'\n",
+}
+TRACES = {
+    "empty.jsonl": "",
+    "text.jsonl": "no trace\n",
+    "list.jsonl": "[]\n",
+}
+
+BAD_INPUT = [
+    (("check", "nobody"), "there is no subject 'nobody': take `reference`"),
+    (("check", "nowhere:make"), "run from the folder that has nowhere, or install it"),
+    (("check", "broken:make"), "No module named 'nothing_of_that_name'"),
+    (("check", "examples.own_manager:nothing"), "cannot be imported"),
+    (("check", "raises:make"), "raised RuntimeError for a world of 4 blocks: no device"),
+    (("check", "lacks:make"), "without allocate, free, step: see pagedkv.spec.interface.Manager"),
+    (("check", "no_factory:make"), "'no_factory:make' is not a factory"),
+    (("check", "vllm"), "vLLM is not installed here"),
+    (("check",), "Missing argument 'SUBJECT'"),
+    (("check", "reference", "--profile", "nope"), "'nope' is not one of 'quick', 'ci', 'deep'"),
+    (("check", "reference", "--ops", "0"), "0 is not in the range x>=1"),
+    (("check", "reference", "--jobs", "0"), "0 is not in the range 1<=x<=256"),
+    (("check", "reference", "--timeout", "0"), "0.0 is not in the range x>0"),
+    (("check", "reference", "--seed", "one"), "'one' is no seed: name a whole number"),
+    (("check", "reference", "--seed", str(2**64)), "is no seed"),
+    (
+        ("check", "reference", "--groups", "sliding"),
+        "there is no kind of group 'sliding': name one to 4 of full",
+    ),
+    (("check", "reference", "--groups", "full:4"), "there is no kind of group 'full:4'"),
+    (("check", "reference", "--groups", "+".join(["full"] * 5)), "5 groups are too many"),
+    (("check", "examples.own_manager:make", "--groups", "mamba"), "manages full and not mamba"),
+    (("check", "reference", "--expect", "nowhere.toml"), "nowhere.toml cannot be read as TOML"),
+    (("check", "reference", "--expect", "torn.toml"), "torn.toml cannot be read as TOML"),
+    (("check", "reference", "--expect", "other.toml"), "has to consist of tables [[expect]]"),
+    (
+        ("check", "reference", "--expect", "unknown.toml"),
+        "there is no clause 'Pool/nothing': see `pagedkv clauses`",
+    ),
+    (("check", "reference", "--expect", "lacks.toml"), "lacks reason"),
+    (("replay", "nowhere.jsonl"), "the file cannot be read"),
+    (("replay", "empty.jsonl"), "the file is empty"),
+    (("replay", "text.jsonl"), "the line is not JSON"),
+    (("replay", "list.jsonl"), "a trace starts with a header"),
+    (("explore", "nowhere"), "there is no scope 'nowhere': name one of full, hybrid"),
+    (("explore", "--groups", "full"), "each group needs a block size from 1 to 64, such as full:2+mamba:2"),
+    (("explore", "--groups", "full:0"), "each group needs a block size"),
+    (("explore", "--groups", "sliding:2"), "there is no kind of group 'sliding'"),
+    (
+        ("explore", "--groups", "full:3+mamba:2", "--unit", "2"),
+        "unit divides every block_size, not 2 and [3, 2]",
+    ),
+    (("explore", "--blocks", "1"), "1 is not in the range x>=2"),
+    (("clauses", "nothing"), "there is no clause or family 'nothing': the families are Config"),
+    (("nothing",), "No such command 'nothing'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD_INPUT, ids=lambda value: " ".join(value)[:60])
+def test_it_is_told_and_ends_with_2(
+    command: Command, folder: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    for name, text in {
+        **{f"{name}.py": text for name, text in MODULES.items()},
+        **EXPECTATIONS,
+        **TRACES,
+    }.items():
+        (folder / name).write_text(text)
+    result = command(*arguments)
+    assert sentence in result.output
+    assert result.exit_code == 2
+    # A trace on the standard error would be an exception that nobody took care of.
+    assert isinstance(result.exception, SystemExit)
+    told = [line for line in result.output.splitlines() if line.startswith(("pagedkv: ", "Error: "))]
+    assert len(told) == 1
+    assert not (folder / ".pagedkv").exists()
+
+
+def test_a_manager_that_some_worlds_cannot_be_made_with_is_told(process: Process, folder: Path) -> None:
+    (folder / "small.py").write_text(
+        "from examples.own_manager import OwnManager\n"
+        "def make(world):\n"
+        "    if world.num_blocks > 4:\n"
+        "        raise MemoryError('too many blocks')\n"
+        "    return OwnManager(world)\n"
+    )
+    ended = process("check", "small:make", "--ops", "100")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("pagedkv: 'small:make' raised MemoryError when a manager for full with ")
+    assert ended.stderr.endswith("was to be made: too many blocks\n")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_process_that_cannot_start_is_told(process: Process, folder: Path) -> None:
+    (folder / "childless.py").write_text(
+        "import os\nfrom multiprocessing import parent_process\n"
+        "from examples.own_manager import OwnManager as make\n"
+        "if parent_process() is not None:\n    os._exit(7)\n"
+    )
+    ended = process("check", "childless:make", "--ops", "100")
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "pagedkv: a process for childless:make could not start: the process died with exit code 7\n"
+    )
+
+
+@pytest.mark.parametrize("package", NEEDED)
+def test_a_missing_package_is_told_with_the_extra_that_brings_it(package: str) -> None:
+    script = f"import sys; sys.modules[{package!r}] = None; from pagedkv.conformance.cli import main; main()"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr == f"pagedkv: the command needs {package}: pip install 'pagedkv[check]'\n"

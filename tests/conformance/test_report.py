@@ -1,0 +1,105 @@
+"""What a check must have shown, and how its verdict is told."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from pagedkv.conformance import coverage
+from pagedkv.conformance.campaign.campaign import Exit, Finding, Verdict
+from pagedkv.conformance.campaign.expectations import Avoided, Expectation
+from pagedkv.conformance.campaign.faults import Fault
+from pagedkv.conformance.campaign.runs import Run
+from pagedkv.conformance.report.behaviours import must_be_shown
+from pagedkv.conformance.report.files import trace_name
+from pagedkv.conformance.report.report import Asked, Report
+from pagedkv.conformance.report.text import conclusion, summary
+from pagedkv.conformance.scopes import SCOPES
+from pagedkv.conformance.subjects import reference
+from pagedkv.conformance.worlds import MIXES
+from pagedkv.spec.clauses import pool
+
+NOTHING = Avoided(frozenset())
+FAULT = Fault(pool.NO_LEAK, "finish", "full+mamba")
+KNOWN = Expectation(pool.NO_LEAK.id, "known since spring")
+
+
+def report_of(verdict: Verdict, must_show: tuple[str, ...] = ()) -> Report:
+    asked = Asked("ci", 60_000, 0, MIXES, (KNOWN,), 2, 10.0)
+    return Report(reference(), asked, verdict, 1.0, must_show, {}, {FAULT: Path("t.jsonl")})
+
+
+def verdict_of(runs: int, times: int, expected: Expectation | None) -> Verdict:
+    finding = Finding(FAULT, Run(SCOPES["full"].world, (), (), 0), 0, 0, times, expected)
+    return Verdict(runs * 100, runs, {FAULT: finding} if times else {})
+
+
+def told(report: Report) -> str:
+    return " ".join(" ".join(summary(report, 100)).split())
+
+
+def test_a_subject_that_is_exact_must_show_everything_in_all_mixes() -> None:
+    assert must_be_shown(reference(), MIXES, NOTHING) == coverage.ALL
+    assert must_be_shown(reference(), tuple(reversed(MIXES)), NOTHING) == coverage.ALL
+
+
+def test_nothing_must_be_shown_where_mixes_are_left_out_or_the_subject_may_differ() -> None:
+    assert must_be_shown(reference(), MIXES[1:], NOTHING) == ()
+    assert must_be_shown(replace(reference(), strictness="renamed"), MIXES, NOTHING) == ()
+
+
+def test_what_the_subject_lacks_or_a_line_leaves_out_need_not_be_shown() -> None:
+    lacks = replace(reference(), missing={"reset": "no such method"})
+    owed = must_be_shown(lacks, MIXES, Avoided(frozenset({"withdraw"})))
+    assert set(coverage.ALL) - set(owed) == {
+        coverage.RESET,
+        coverage.RESET_REFUSED,
+        coverage.WITHDRAWN,
+        coverage.WITHDRAWN_KEYS,
+    }
+
+
+def test_a_behaviour_that_was_not_shown_is_a_failure() -> None:
+    verdict = verdict_of(10, 0, None)
+    verdict.shown = Counter({coverage.HIT: 3})
+    report = report_of(verdict, (coverage.HIT, coverage.DEFERRAL))
+    assert report.exit_code is Exit.FOUND_FAULTS
+    assert "The run has not shown: same-pass wait." in conclusion(report)
+    assert report_of(verdict, (coverage.HIT,)).exit_code is Exit.FOUND_NOTHING
+    assert conclusion(report_of(verdict, (coverage.HIT,))) == "nothing unexpected."
+
+
+def test_an_interrupted_check_owes_nothing_and_says_so() -> None:
+    verdict = verdict_of(10, 2, None)
+    verdict.was_interrupted = True
+    report = report_of(verdict, (coverage.HIT,))
+    assert report.exit_code is Exit.INTERRUPTED
+    assert conclusion(report) == "interrupted after 10 runs; until then 1 fault."
+
+
+def test_a_warning_is_told_when_known_faults_end_more_than_half_of_the_runs() -> None:
+    assert "Masked" not in told(report_of(verdict_of(10, 0, KNOWN)))
+    half = told(report_of(verdict_of(10, 5, KNOWN)))
+    assert "Masked 5 of 10 runs ended at an expected fault" in half
+    assert "MORE THAN HALF" not in half
+    assert "MORE THAN HALF" in told(report_of(verdict_of(10, 6, KNOWN)))
+    assert report_of(verdict_of(10, 6, KNOWN)).exit_code is Exit.FOUND_NOTHING
+
+
+def test_behaviours_are_told_with_counts_and_those_that_never_occurred_by_name() -> None:
+    verdict = verdict_of(10, 0, None)
+    verdict.shown = Counter({name: 7 for name in coverage.ALL if name != coverage.RESET_REFUSED})
+    text = told(report_of(verdict))
+    assert all(f"7 {name}" in text for name in coverage.ALL if name != coverage.RESET_REFUSED)
+    assert text.endswith("Not once reset refused")
+
+
+def test_worlds_that_are_not_for_the_subject_are_told_with_the_reason() -> None:
+    report = replace(report_of(verdict_of(10, 0, None)), refused={"no such mix": 3})
+    assert "Worlds 3 worlds left out: no such mix" in told(report)
+
+
+def test_the_file_of_a_trace_tells_what_is_in_it_and_stays_in_its_folder() -> None:
+    assert trace_name("reference", FAULT) == "reference-Pool_no_leak-finish-full_mamba.jsonl"
+    name = trace_name("../../etc/x:" + "y" * 300, FAULT)
+    assert "/" not in name
+    assert len(name) < 120
