@@ -68,11 +68,16 @@ _FIELDS: tuple[tuple[str, Clause], ...] = (
     ("queue", pool.FREED_TAILS_FIRST),
     ("index", index.LONGEST_HOLDER_ANSWERS),
     ("num_cached", allocation.FULL_BLOCKS_BECOME_KEYS),
-    ("marks", copies.SAME_PASS_WAITS),
+    ("filled", copies.SAME_PASS_WAITS),
+    ("published", freeing.WITHDRAWN_KEYS_GO),
+    ("named_partial", allocation.PARTIAL_PROMPT_END),
 )
+"""Parts of the state, the last three of what a manager remembers of its pass."""
 
 
 def _comparable(name: str, snapshot: Snapshot[KeyName]) -> Any:
+    if name not in Snapshot.__dataclass_fields__:
+        return snapshot.marks and getattr(snapshot.marks, name)
     value = getattr(snapshot, name)
     if name == "keys":
         # Which key is primary is told; the order of the others is nobody's to see.

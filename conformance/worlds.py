@@ -71,4 +71,18 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
             offset = rng.randrange(length)
             images = (Image(rng.choice(("x", "y")), offset, 1),)
         prompts.append(Prompt(tokens, length, salt, lora, images))
+    if rng.random() < 0.2:
+        return _random_twins(rng, prompts[0])
     return tuple(prompts)
+
+
+def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
+    """The same tokens with other salts, adapters and images: none may be taken for another."""
+    first, other = rng.randrange(prompt.length), rng.randrange(prompt.length)
+    return (
+        Prompt(prompt.tokens, prompt.length, salt="a"),
+        Prompt(prompt.tokens, prompt.length, lora="a"),
+        Prompt(prompt.tokens, prompt.length, images=(Image("x", first, 1),)),
+        Prompt(prompt.tokens, prompt.length, images=(Image("y", first, 1),)),
+        Prompt(prompt.tokens, prompt.length, images=(Image("x", other, 1),)),
+    )

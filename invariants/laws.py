@@ -57,31 +57,31 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     hit_laws.common_prefix,
     allocation_laws.tables_append_only,
     allocation_laws.skipped_are_freed,
+    copy_laws.consumer_gets_private_block,
+    copy_laws.owner_keeps_its_block,
     allocation_laws.prediction_is_exact,
     allocation_laws.same_pass_waits,
     allocation_laws.none_changes_nothing,
     allocation_laws.hits_before_new,
     allocation_laws.answers_new_entries,
-    copy_laws.consumer_gets_private_block,
-    copy_laws.owner_keeps_its_block,
     copy_laws.drained_in_order,
-    copy_laws.once_and_pinned,
     copy_laws.dies_with_request,
     copy_laws.forgets_the_request,
+    copy_laws.once_and_pinned,
+    key_laws.full_blocks_become_keys,
+    key_laws.partial_prompt_end,
     pool_laws.taken_from_the_front,
     pool_laws.freed_tails_first,
     pool_laws.touched_leaves_queue,
     pool_laws.evict_takes_keys,
     pool_laws.reset_when_idle,
-    key_laws.full_blocks_become_keys,
-    key_laws.partial_prompt_end,
     key_laws.keys_stay,
     key_laws.promotion,
     key_laws.older_holders_come_first,
     key_laws.move_takes_all,
     key_laws.withdrawn_keys_go,
 )
-"""Laws on one move."""
+"""Laws on one move. What says more about the cause comes first: the first breach names the fault."""
 
 LAWS: tuple[Law[Any], ...] = (*STATE_LAWS, *EDGE_LAWS)
 

@@ -12,7 +12,7 @@ from .children import Plan, play_in_children
 from .expectations import Avoided, Expectation
 from .faults import Fault, fault_of
 from .runs import Run
-from .smallest import smallest
+from .shrinker import Shrinker
 
 
 class Exit(IntEnum):
@@ -41,7 +41,7 @@ class Finding:
     times: int = 1
     expected: Expectation | None = None
     is_minimal: bool = False
-    """Whether the run was made smaller: one that ends the process is kept as it was."""
+    """Whether the run was made smaller; one that ends its process is kept as it was."""
 
 
 @dataclass
@@ -92,13 +92,15 @@ def check(
     verdict = Verdict()
     plan = Plan(subject.name, seed, tuple(mixes), Avoided.by(expectations), seconds_per_move)
     runs = play_in_children(plan, jobs)
+    # It is started anew after a run that took it down; importing an engine takes its time.
+    shrinker = Shrinker(subject.name, 30 * seconds_per_move)
     try:
         for number, run in runs:
             verdict.runs += 1
             verdict.operations += run.operations
             verdict.shown.update(run.shown)
             if run.breaches:
-                _add(verdict, subject, run, number, expectations)
+                _add(verdict, shrinker, run, number, expectations)
             progress(verdict)
             if verdict.operations >= budget:
                 break
@@ -106,6 +108,7 @@ def check(
         verdict.was_interrupted = True
     finally:
         runs.close()
+        shrinker.stop()
     matched = {finding.expected for finding in verdict.findings.values()}
     verdict.unmatched = tuple(line for line in expectations if line not in matched and not line.avoid)
     return verdict
@@ -117,7 +120,7 @@ def random_seed() -> int:
 
 
 def _add(
-    verdict: Verdict, subject: Subject, run: Run, number: int, expectations: Sequence[Expectation]
+    verdict: Verdict, shrinker: Shrinker, run: Run, number: int, expectations: Sequence[Expectation]
 ) -> None:
     fault = fault_of(run)
     known = verdict.findings.get(fault)
@@ -129,9 +132,9 @@ def _add(
         expected = next((line for line in expectations if line.matches(fault)), None)
         # First as it is: whoever interrupts the search for a smaller one keeps it.
         known = verdict.findings[fault] = Finding(fault, run, number, len(run.moves), expected=expected)
-    # A run that ended its process would end this one.
+    # A run that ended its process would do so again.
     if run.outcomes:
-        smaller = smallest(run, subject)
+        smaller = shrinker.smallest(run)
         known.found_in = len(run.moves)
-        if not known.is_minimal or len(smaller.moves) < len(known.run.moves):
+        if smaller and (not known.is_minimal or len(smaller.moves) < len(known.run.moves)):
             known.run, known.number, known.is_minimal = smaller, number, True

@@ -1,24 +1,19 @@
 """Processes that play runs: a subject that dies or hangs takes a child with it, not the campaign."""
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from multiprocessing.resource_tracker import ensure_running
-from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from time import monotonic
-from typing import Any
 
 from pagedkv.conformance.differences import clause_of_error
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import SubjectUnavailable
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import PreconditionError
-from pagedkv.spec.clauses import ALL
 from pagedkv.spec.moves import Move
 
 from .expectations import Avoided
+from .processes import packed, spawned, unpacked
 from .runs import Run, random_run, world_of_run
 
 
@@ -39,25 +34,12 @@ def _child(plan: Plan, pipe: Connection) -> None:
         while True:
             number = pipe.recv()
             run = random_run(subject, plan.seed, number, plan.mixes, plan.avoided, pipe.send)
-            pipe.send(_packed(run))
+            pipe.send(packed(run))
     except (SubjectUnavailable, PreconditionError) as error:
         pipe.send(str(error))
     except (EOFError, BrokenPipeError):
         # Whoever asked is gone.
         return
-
-
-def _packed(run: Run) -> tuple[Any, ...]:
-    # Clauses are compared by identity: they travel by their ids.
-    broken = tuple((breach.clause.id, breach.because) for breach in run.breaches)
-    return run.world, run.moves, run.outcomes, run.operations, run.shown, broken
-
-
-def _unpacked(packed: tuple[Any, ...]) -> Run:
-    clauses = {clause.id: clause for clause in ALL}
-    world, moves, outcomes, operations, shown, broken = packed
-    breaches = tuple(Breach(clauses[clause], because) for clause, because in broken)
-    return Run(world, moves, outcomes, operations, shown, breaches)
 
 
 class Child:
@@ -71,12 +53,7 @@ class Child:
         self._start()
 
     def _start(self) -> None:
-        context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_child, args=(self._plan, theirs), daemon=True)
-        with _without_interrupts():
-            self._process.start()
-        theirs.close()
+        self._process, self.pipe = spawned(_child, self._plan)
 
     def begin(self, number: int) -> None:
         """Let it play a run."""
@@ -95,7 +72,7 @@ class Child:
             raise ChildFailed(content)
         if isinstance(content, tuple):
             self.number = None
-            return _unpacked(content)
+            return unpacked(content)
         self._moves.append(content)
         return None
 
@@ -161,18 +138,6 @@ def play_in_children(plan: Plan, jobs: int) -> Generator[tuple[int, Run], None, 
     finally:
         for child in children:
             child.stop()
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """What is started in here never sees an interrupt from the terminal: whoever started it stops it."""
-    # Starting the first process starts this one too, and lets interrupts through again.
-    ensure_running()
-    before = pthread_sigmask(SIG_BLOCK, {SIGINT})
-    try:
-        yield
-    finally:
-        pthread_sigmask(SIG_SETMASK, before)
 
 
 def _ready(children: Sequence[Child]) -> list[Child]:

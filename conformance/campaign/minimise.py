@@ -20,25 +20,25 @@ def shortened(run: Run, replay: Callable[[Sequence[Move]], Run], is_kept: Callab
     best = run
     size = max(1, len(run.moves) // 2)
     while True:
-        shorter = _without_some(best, size, replay, is_kept)
-        if shorter is not None:
-            best = shorter
-        elif size > 1:
-            size //= 2
-        else:
+        shorter = _swept(best, size, replay, is_kept)
+        if size == 1 and shorter is best:
             return best
+        best, size = shorter, max(1, size // 2)
 
 
-def _without_some(
+def _swept(
     run: Run, size: int, replay: Callable[[Sequence[Move]], Run], is_kept: Callable[[Run], bool]
-) -> Run | None:
+) -> Run:
+    """The run without each group of ``size`` moves that can be left out."""
     # From the end: what comes late depends on what came early, not the other way round.
-    for end in range(len(run.moves), 0, -1):
+    end = len(run.moves)
+    while end > 0:
         start = max(0, end - size)
         candidate = replay((*run.moves[:start], *run.moves[end:]))
         if len(candidate.moves) < len(run.moves) and is_kept(candidate):
-            return candidate
-    return None
+            run = candidate
+        end = min(start, len(run.moves))
+    return run
 
 
 def is_same(one: Run, other: Run) -> bool:

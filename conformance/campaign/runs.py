@@ -14,7 +14,7 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
-from pagedkv.spec.moves import EndPass, Finish, Move
+from pagedkv.spec.moves import EndPass, Finish, Move, Reset
 from pagedkv.spec.outcomes import Outcome
 
 MOVES_PER_RUN = 120
@@ -92,10 +92,14 @@ def random_run(
             move = choose_move(rng, moves)
             before_move(move)
             yield move
-        # Everybody leaves: a leak shows when nobody is there to hold anything.
+        # Everybody leaves: when nobody is there to hold anything, a leak shows, and a reset can be seen to work.
         while leaving := [move for move in bout.moves() if move == EndPass() or type(move) is Finish]:
             before_move(leaving[0])
             yield leaving[0]
+        for move in bout.moves():
+            if move == Reset() and subject.can(move) and not avoided.move(move):
+                before_move(move)
+                yield move
 
     return _play(bout, choose())
 

@@ -9,6 +9,7 @@ from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Preempt, Submit
 
 from .minimise import is_same, minimise
 from .runs import Run, replay_moves
+from .simplify import simplify_world
 
 
 def smallest(run: Run, subject: Subject) -> Run:
@@ -22,6 +23,7 @@ def smallest(run: Run, subject: Subject) -> Run:
             smaller = _minimised_in(subject, world, smaller)
             best = min(smaller, best, key=lambda candidate: len(candidate.moves))
             break
+    best = simplify_world(best, lambda world, moves: _replayed(subject, world, moves))
     return _with_fewer_prompts(subject, _plainer(subject, best))
 
 

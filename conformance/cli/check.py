@@ -108,8 +108,8 @@ def check_command(
     output.line(opening(subject, asked))
     _warn_of(folder)
     started = monotonic()
-    verdict, failure = _checked(subject, asked)
-    report = _report_of(subject, asked, verdict, monotonic() - started, folder)
+    verdict, stopped = _checked(subject, asked)
+    report = _report_of(subject, asked, verdict, stopped, monotonic() - started, folder)
     for headline, text in fault_texts(report):
         output.heading(headline)
         output.line(text.rstrip())
@@ -117,9 +117,9 @@ def check_command(
     output.heading("Summary")
     for line in summary(report, output.width):
         output.line(line)
-    output.verdict(conclusion(report), is_good(report) and not failure)
-    if failure or unwritten:
-        raise CannotRun(failure or unwritten)
+    output.verdict(conclusion(report), is_good(report))
+    if stopped or unwritten:
+        raise CannotRun(stopped or unwritten)
     ctx.exit(report.exit_code)
 
 
@@ -162,7 +162,7 @@ def _checked(subject: Subject, asked: Asked) -> tuple[Verdict, str]:
 
 
 def _report_of(
-    subject: Subject, asked: Asked, verdict: Verdict, seconds: float, folder: Path | None
+    subject: Subject, asked: Asked, verdict: Verdict, stopped: str, seconds: float, folder: Path | None
 ) -> Report:
     avoided = Avoided.by(asked.expectations)
     must_show = must_be_shown(subject, asked.mixes, avoided) if asked.profile in ("ci", "deep") else ()
@@ -175,6 +175,7 @@ def _report_of(
         must_show if are_counted(subject) else (),
         _refused(subject, asked, verdict.runs),
         {fault: kept / trace_name(subject.name, fault) for fault in verdict.findings},
+        stopped,
     )
 
 

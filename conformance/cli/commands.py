@@ -10,6 +10,7 @@ from .check import check_command
 from .clauses import clauses_command
 from .errors import Commands
 from .explore import explore_command
+from .faults import faults_command
 from .replay import replay_command
 
 
@@ -38,5 +39,5 @@ def pagedkv() -> None:
     """
 
 
-for command in (check_command, replay_command, explore_command, clauses_command):
+for command in (check_command, replay_command, explore_command, faults_command, clauses_command):
     pagedkv.add_command(command)

@@ -1,29 +1,33 @@
 """What a planted fault is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from pagedkv.conformance.subjects import needs
 from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec import World
 from pagedkv.spec.clauses import Clause
+from pagedkv.spec.moves import Move
 
 from .patching import Patch
 
 
-def every_world(world: World) -> bool:
-    """No choice among worlds."""
-    return True
-
-
 @dataclass(frozen=True)
 class Unrelated:
-    """Runs in which a fault must not show."""
+    """Runs in which a fault must not show: what they have in common, and what they leave out."""
 
     mixes: tuple[str, ...] = MIXES
-    worlds: Callable[[World], bool] = every_world
-    """Which worlds are taken."""
+    is_taken: Callable[[World], bool] = lambda world: True
     avoid: tuple[str, ...] = ()
-    """Which moves are left out, by the capability that they need."""
+    """The capabilities whose moves are left out."""
+
+    def move(self, move: Move) -> bool:
+        """Whether the move is left out."""
+        return not set(self.avoid).isdisjoint(needs(move))
+
+    def world(self, world: World) -> bool:
+        """Whether worlds like this one are left out."""
+        return not self.is_taken(world)
 
 
 @dataclass(frozen=True)
@@ -32,19 +36,19 @@ class PlantedFault:
 
     name: str
     does: str
-    """What it does, in one line."""
+    """What it does, in one sentence."""
     stands_for: str
     """The kind of fault that users of such managers have met."""
     patch: Patch
     clauses: tuple[Clause, ...]
-    """The first breach that is reported is of one of these."""
+    """The first breach that is reported is of one of these, as a rule of the first."""
     unrelated: Unrelated | str
-    """Where it must not show, or why it shows everywhere."""
+    """Where it must not show, or why it can show everywhere."""
     why_several: str = ""
     """Why the first breach may be of several clauses."""
     also: tuple[Clause, ...] = ()
-    """Clauses whose checks find it in the same move too."""
-    mixes: tuple[str, ...] = field(default=MIXES)
+    """Clauses whose checks find it in the same move."""
+    mixes: tuple[str, ...] = MIXES
     """The mixes of groups in which it is looked for."""
     tells_state: bool = True
     """Whether the faulty manager shows its state. If not, the worker alone has to find the fault."""

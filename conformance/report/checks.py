@@ -2,8 +2,6 @@
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import NamedTuple
 
 from pagedkv.conformance.faults.catalogue import all_faults
@@ -27,10 +25,9 @@ def checks_of(clause: Clause) -> Iterator[Check]:
             yield Check("law", law.meaning)
     if clause in CHECKED:
         yield Check("worker", "The worker compares what its memory holds after each step.")
-    for module in iter_modules(contracts.__path__):
-        for contract in getattr(import_module(f"{contracts.__name__}.{module.name}"), "CONTRACTS", ()):
-            if clause in contract.clauses:
-                yield Check("contract", (inspect.getdoc(contract.check) or contract.name).partition("\n")[0])
+    for contract in contracts.ALL:
+        if clause in contract.clauses:
+            yield Check("contract", (inspect.getdoc(contract.check) or contract.name).partition("\n")[0])
     for fault in all_faults():
         if clause in fault.clauses:
             yield Check("planted fault", fault.does)

@@ -18,6 +18,7 @@ from .report import Report
 _VERDICTS = {
     Exit.FOUND_NOTHING: "nothing unexpected",
     Exit.FOUND_FAULTS: "faults",
+    Exit.COULD_NOT_RUN: "stopped",
     Exit.INTERRUPTED: "interrupted",
 }
 
@@ -42,6 +43,7 @@ def report_as_json(report: Report, folder: Path) -> dict[str, Any]:
         },
         "verdict": _VERDICTS[report.exit_code],
         "exit_code": int(report.exit_code),
+        "stopped": printable(report.stopped) or None,
         "seconds": round(report.seconds, 3),
         "operations": verdict.operations,
         "runs": verdict.runs,

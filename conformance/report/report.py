@@ -38,6 +38,8 @@ class Report:
     """Why worlds were left out for this subject, and how many."""
     traces: Mapping[Fault, Path]
     """Where the trace of each fault is or will be."""
+    stopped: str = ""
+    """Why no further run could be played before the operations were done."""
 
     @property
     def expected(self) -> list[Finding]:
@@ -46,8 +48,8 @@ class Report:
 
     @property
     def not_shown(self) -> tuple[str, ...]:
-        """Behaviours that had to be shown and were not. An interrupted check owes nothing."""
-        if self.verdict.was_interrupted:
+        """Behaviours that had to be shown and were not. A check that did not come to its end owes nothing."""
+        if self.verdict.was_interrupted or self.stopped:
             return ()
         return tuple(behaviour for behaviour in self.must_show if not self.verdict.shown[behaviour])
 
@@ -59,5 +61,7 @@ class Report:
     @property
     def exit_code(self) -> Exit:
         """What the process answers."""
+        if self.stopped:
+            return Exit.COULD_NOT_RUN
         code = self.verdict.exit_code
         return Exit.FOUND_FAULTS if code is Exit.FOUND_NOTHING and self.not_shown else code

@@ -85,8 +85,9 @@ def conclusion(report: Report) -> str:
     faults, known = len(verdict.unexpected), len(report.expected)
     found = f"{_count(faults, 'fault')}{' that no line expects' if known else ''}"
     parts = []
-    if verdict.was_interrupted:
-        parts.append(f"interrupted after {_count(verdict.runs, 'run')}; until then {found}.")
+    if verdict.was_interrupted or report.stopped:
+        how = "stopped" if report.stopped else "interrupted"
+        parts.append(f"{how} after {_count(verdict.runs, 'run')}; until then {found}.")
     elif faults:
         parts.append(f"{found}.")
     elif report.not_shown:

@@ -167,9 +167,8 @@ def _decode_list(content: object, entries: tuple[Any, ...], limit: Limit, place:
     if not isinstance(content, list) or not fewest <= len(content) <= longest:
         count = f"{fewest}" if fewest == longest else f"{fewest} to {longest}"
         raise BadContent(place, content, f"a list of {count} entries")
-    inner = limit._replace(fewest=0, longest=Limit().longest)
     return tuple(
-        _decode(entry, entries[0 if is_open else i], inner, f"{place}[{i}]")
+        _decode(entry, entries[0 if is_open else i], limit, f"{place}[{i}]")
         for i, entry in enumerate(content)
     )
 

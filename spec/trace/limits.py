@@ -23,7 +23,7 @@ class Limit(NamedTuple):
     """Of whole numbers."""
     fewest: int = 0
     longest: int = _MILLION
-    """Of lists, by their entries; those inside another list may always be empty."""
+    """Of lists, by their entries."""
     text: int = MAX_NAME
     """The most characters."""
     pattern: str = ""

@@ -28,7 +28,7 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 
 def test_a_sound_manager_passes_and_leaves_nothing_behind(process: Process, folder: Path) -> None:
-    ended = process("check", "examples.own_manager:make", "--ops", "600")
+    ended = process("check", "examples.own_manager:make", "--ops", "1000")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("\nVerdict: nothing unexpected.\n")
     assert "its manager has no method `snapshot`" in ended.stdout
@@ -36,7 +36,7 @@ def test_a_sound_manager_passes_and_leaves_nothing_behind(process: Process, fold
 
 
 def test_a_fault_is_explained_and_can_be_shown_again(process: Process, folder: Path) -> None:
-    ended = process("check", LEAKY, "--ops", "600")
+    ended = process("check", LEAKY, "--ops", "1000")
     assert (ended.returncode, ended.stderr) == (1, "")
     told = ended.stdout
     assert "Fault 1 of 1, met by " in told
@@ -55,11 +55,11 @@ def test_a_fault_is_explained_and_can_be_shown_again(process: Process, folder: P
 
 
 def test_a_report_has_everything_that_was_told(process: Process, folder: Path) -> None:
-    ended = process("check", LEAKY, "--ops", "600", "--seed", "3", "--report", "out")
+    ended = process("check", LEAKY, "--ops", "1000", "--seed", "3", "--report", "out")
     assert ended.returncode == 1
     report = read_report(folder / "out")
     assert (report["verdict"], report["exit_code"], report["asked"]["seed"]) == ("faults", 1, 3)
-    assert report["operations"] >= 600
+    assert report["operations"] >= 1000
     (fault,) = report["faults"]
     assert (fault["clause"], fault["operation"], fault["groups"]) == (
         "Worker/reads_its_prefix",
@@ -90,7 +90,7 @@ def test_an_expected_fault_is_no_failure(process: Process, folder: Path) -> None
         'link = "https://tracker.example/7"\n'
         '[[expect]]\nclause = "Pool/no_leak"\nreason = "was mended"\n'
     )
-    ended = process("check", LEAKY, "--ops", "600", "--expect", "known.toml", "--report", "out")
+    ended = process("check", LEAKY, "--ops", "1000", "--expect", "known.toml", "--report", "out")
     assert ended.returncode == 0
     # Wherever lines were broken.
     told = " ".join(ended.stdout.split())
@@ -106,7 +106,7 @@ def test_an_expected_fault_is_no_failure(process: Process, folder: Path) -> None
 
 def test_a_report_that_cannot_be_written_is_told_after_the_verdict(process: Process, folder: Path) -> None:
     (folder / "taken").write_text("no folder")
-    ended = process("check", LEAKY, "--ops", "600", "--report", "taken/out")
+    ended = process("check", LEAKY, "--ops", "1000", "--report", "taken/out")
     assert ended.returncode == 2
     assert ended.stdout.endswith("\nVerdict: 1 fault.\n")
     told = ended.stderr.splitlines()
@@ -124,7 +124,7 @@ def test_a_full_disk_is_told_after_the_verdict(process: Process, folder: Path) -
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
         "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     )
-    ended = process("check", "full:make", "--ops", "600")
+    ended = process("check", "full:make", "--ops", "1000")
     assert ended.returncode == 2
     assert ended.stdout.endswith("\nVerdict: 1 fault.\n")
     assert ended.stderr.startswith(
@@ -200,6 +200,24 @@ def test_an_interrupted_check_keeps_what_it_found(folder: Path, stop: signal.Sig
     report = read_report(folder / "out")
     assert (report["verdict"], report["exit_code"]) == ("interrupted", 130)
     assert (folder / "out" / report["faults"][0]["trace"]).exists()
+
+
+def test_a_check_that_cannot_go_on_tells_what_it_has_found(process: Process, folder: Path) -> None:
+    (folder / "tired.py").write_text(
+        "from multiprocessing import parent_process\nfrom examples.leaky_manager import LeakyManager\n"
+        "lives = 0\ndef make(world):\n    global lives\n    lives += 1\n"
+        "    if lives > 20 and parent_process() is not None:\n        raise MemoryError('no more')\n"
+        "    return LeakyManager(world)\n"
+    )
+    ended = process("check", "tired:make", "--ops", "100000", "--jobs", "1", "--report", "out")
+    assert ended.returncode == 2
+    assert "Fault 1 of 1, met by " in ended.stdout
+    last = ended.stdout.splitlines()[-1]
+    assert last.startswith("Verdict: stopped after ") and last.endswith(" runs; until then 1 fault.")
+    assert ended.stderr.startswith("pagedkv: 'tired:make' raised MemoryError when a manager for full with ")
+    report = read_report(folder / "out")
+    assert (report["verdict"], report["exit_code"]) == ("stopped", 2)
+    assert report["stopped"] in ended.stderr
 
 
 def test_whoever_watches_sees_how_far_it_is(folder: Path) -> None:

@@ -32,8 +32,9 @@ def test_a_world_of_ones_own_claims_nothing(command: Command) -> None:
     assert "preemption" not in result.output
 
 
-def test_a_scope_that_did_not_close_is_a_failure(command: Command) -> None:
-    result = command("explore", "small-hybrid", "--max-states", "50")
+@pytest.mark.parametrize("changes", [(), ("--blocks", "9")], ids=["named", "changed"])
+def test_a_scope_that_did_not_close_is_a_failure(command: Command, changes: tuple[str, ...]) -> None:
+    result = command("explore", "small-hybrid", "--max-states", "50", *changes)
     assert result.exit_code == 1
     assert "50 states, " in result.output
     assert "not searched to its end, which proves nothing: raise --max-states" in result.output

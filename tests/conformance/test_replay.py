@@ -17,7 +17,7 @@ from pagedkv.reference import KVCacheManager
 from pagedkv.spec.clauses import config, hit, pool
 from pagedkv.spec.moves import BeginPass, Evict, Move, Reset
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Nothing, Outcome, Raised, Stepped
-from pagedkv.spec.trace import Trace, TracedSubject, read_trace, write_trace
+from pagedkv.spec.trace import RecordedBreach, Trace, TracedSubject, read_trace, write_trace
 
 from .planted import HIT_STORY, STORY, WORLD, Blind, Fails, KeepsKeys, planted
 
@@ -63,6 +63,13 @@ def test_another_subject_breaks_another_clause() -> None:
 def test_the_same_clause_in_another_kind_of_move_is_another_breach() -> None:
     trace = trace_of(planted(KeepsKeys), STORY)
     ending, last = replayed(replace(trace, steps=(*trace.steps, *trace.steps[:1])), planted(KeepsKeys))
+    assert (ending, last.number) == (Ending.ANOTHER_BREACH, 6)
+
+
+def test_another_clause_in_the_same_move_is_another_breach() -> None:
+    trace = trace_of(planted(KeepsKeys), STORY)
+    breach = RecordedBreach(pool.COUNT_IS_HOLDERS.id, "it was another")
+    ending, last = replayed(replace(trace, breach=breach), planted(KeepsKeys))
     assert (ending, last.number) == (Ending.ANOTHER_BREACH, 6)
 
 

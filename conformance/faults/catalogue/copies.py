@@ -38,7 +38,7 @@ FAULTS = (
         "A request whose hit ends inside a block writes on in that block.",
         "a consumer writes into the shared tail",
         _SHARED_TAIL,
-        (worker.WRITES_ALONE, allocation.PREDICTION_IS_EXACT),
+        (copies.CONSUMER_GETS_PRIVATE_BLOCK, worker.WRITES_ALONE),
         COARSE,
     ),
     PlantedFault(
@@ -55,7 +55,7 @@ FAULTS = (
         "A request writes on in the state that its own partial entry names.",
         "an owner keeps writing under its published entry",
         _OWN_ENTRY,
-        (allocation.PREDICTION_IS_EXACT,),
+        (copies.OWNER_KEEPS_ITS_BLOCK,),
         COARSE,
     ),
     PlantedFault(
@@ -72,7 +72,7 @@ FAULTS = (
         "An owner's entry is moved although its keys were evicted.",
         "a copy and a hand-off of something that nobody can ask for",
         Patch("reference/kinds.py", "        if moves:\n", "        if boundary:\n"),
-        (allocation.PREDICTION_IS_EXACT,),
+        (copies.OWNER_KEEPS_ITS_BLOCK,),
         COARSE,
     ),
     PlantedFault(

@@ -62,9 +62,9 @@ FAULTS = (
         "The pins of a request stay when it is freed.",
         "what was handed over is held for ever",
         Patch("reference/manager.py", "pins = self.pins.pop(request_id, [])", "pins: list[int] = []"),
-        (pool.NO_LEAK, freeing.FORGETS_THE_REQUEST),
+        (freeing.FORGETS_THE_REQUEST, pool.NO_LEAK),
         COARSE,
-        "while anything else runs a pin too many is no leak yet",
+        "when nothing else runs it is a leak at once",
     ),
     PlantedFault(
         "retention-released-twice",

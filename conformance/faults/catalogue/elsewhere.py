@@ -4,6 +4,10 @@ from pagedkv.conformance.faults.fault import Unrelated
 from pagedkv.spec import World
 
 
+def _has_caching(world: World) -> bool:
+    return world.enable_caching
+
+
 def _has_no_caching(world: World) -> bool:
     return not world.enable_caching
 
@@ -20,10 +24,11 @@ def _has_no_speculative_blocks(world: World) -> bool:
     return not any(group.speculative for group in world.groups)
 
 
-WITHOUT_CACHING = Unrelated(worlds=_has_no_caching)
-WITHOUT_DRAFT_MODELS = Unrelated(worlds=_has_no_draft_model)
-WITHOUT_SPECULATIVE_BLOCKS = Unrelated(worlds=_has_no_speculative_blocks)
-COARSE = Unrelated(worlds=_has_coarse_hits)
+WITH_CACHING = Unrelated(is_taken=_has_caching)
+WITHOUT_CACHING = Unrelated(is_taken=_has_no_caching)
+WITHOUT_DRAFT_MODELS = Unrelated(is_taken=_has_no_draft_model)
+WITHOUT_SPECULATIVE_BLOCKS = Unrelated(is_taken=_has_no_speculative_blocks)
+COARSE = Unrelated(is_taken=_has_coarse_hits)
 """No hit ends inside a block, so there are no partial entries, copies and hand-offs."""
 ATTENTION_ALONE = Unrelated(mixes=("full",))
 STATES_ALONE = Unrelated(mixes=("mamba",))

@@ -13,7 +13,7 @@ def _has_plain_prompts(world: World) -> bool:
 def _has_one_prompt_without_output(world: World) -> bool:
     return len(world.prompts) == 1
 
-_PLAIN = Unrelated(worlds=_has_plain_prompts)
+_PLAIN = Unrelated(is_taken=_has_plain_prompts)
 
 FAULTS = (
     PlantedFault(
@@ -81,11 +81,11 @@ FAULTS = (
         "every run has prompts of several units",
     ),
     PlantedFault(
-        "unit-hashed-before-it-is-full",
-        "The last unit is hashed with the tokens there are, and never again.",
-        "tokens come after the hash that names them",
-        Patch("spec/hashing.py", "len(token_ids) - unit + 1, unit)", "len(token_ids), unit)"),
+        "last-token-left-out",
+        "A unit's hash does not depend on its last token.",
+        "a unit is named before its last token is known",
+        Patch("spec/hashing.py", "token_ids[start:end], get_extra", "token_ids[start : max(start + 1, end - 1)], get_extra"),
         (hashing.NAMES_THE_PREFIX,),
-        "every run has requests that end inside a unit",
+        "every run has prompts of several units",
     ),
 )

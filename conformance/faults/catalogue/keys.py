@@ -2,9 +2,9 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import allocation, index
+from pagedkv.spec.clauses import allocation, index, worker
 
-from .elsewhere import ATTENTION_ALONE, COARSE, WITHOUT_CACHING, WITHOUT_DRAFT_MODELS, without
+from .elsewhere import WITH_CACHING, ATTENTION_ALONE, COARSE, WITHOUT_CACHING, WITHOUT_DRAFT_MODELS, without
 
 FAULTS = (
     PlantedFault(
@@ -13,7 +13,7 @@ FAULTS = (
         "a switch that is asked in one place and not in another",
         Patch("reference/manager.py", "if self.enable_caching and not delay_cache_blocks:", "if not delay_cache_blocks:"),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
-        "x",
+        WITH_CACHING,
     ),
     PlantedFault(
         "keys-past-the-alignment",
@@ -22,14 +22,6 @@ FAULTS = (
         Patch("spec/rules/caching.py", "cacheable = floor_to(final, alignment)", "cacheable = final"),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         ATTENTION_ALONE,
-    ),
-    PlantedFault(
-        "eagle-block-not-named",
-        "Attention with a draft model names no block beyond the alignment.",
-        "what EAGLE gives up takes a whole alignment with it",
-        Patch("spec/rules/caching.py", "if is_eagle and cacheable else cacheable", "if False else cacheable"),
-        (allocation.FULL_BLOCKS_BECOME_KEYS,),
-        WITHOUT_DRAFT_MODELS,
     ),
     PlantedFault(
         "counter-stays",
@@ -44,7 +36,7 @@ FAULTS = (
         "The blocks of a hit count as not yet named.",
         "blocks of others are named again",
         Patch("reference/single_type.py", "self.num_cached_block[request_id] = hit // self.block_size", "self.num_cached_block[request_id] = 0"),
-        (allocation.FULL_BLOCKS_BECOME_KEYS, index.PROMOTION),
+        (index.PROMOTION, allocation.FULL_BLOCKS_BECOME_KEYS),
         WITHOUT_CACHING,
     ),
     PlantedFault(
@@ -60,8 +52,9 @@ FAULTS = (
         "A state becomes a partial entry though its chunk ends further on.",
         "a hit on a state whose chunk did not end on that boundary",
         Patch("reference/kinds.py", "return end == boundary", "return boundary <= length"),
-        (allocation.PARTIAL_PROMPT_END,),
+        (worker.READS_ITS_PREFIX,),
         COARSE,
+        tells_state=False,
     ),
     PlantedFault(
         "partial-entry-made-again",

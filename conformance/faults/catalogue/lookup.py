@@ -6,6 +6,8 @@ from pagedkv.spec.clauses import allocation, hit, index
 
 from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_CACHING, WITHOUT_DRAFT_MODELS, without
 
+_JUNCTION_ONLY = "where states have less, attention's own answer shows in the junction alone"
+
 FAULTS = (
     PlantedFault(
         "hit-of-all-tokens",
@@ -18,6 +20,7 @@ FAULTS = (
         ),
         (hit.LEAVES_A_TOKEN,),
         WITHOUT_CACHING,
+        mixes=("full", "mamba"),
     ),
     PlantedFault(
         "states-not-aligned",
@@ -26,30 +29,25 @@ FAULTS = (
         Patch("spec/rules/hits.py", "range(floor_to(max_length, alignment), 0, -alignment)", "range(max_length, 0, -alignment)"),
         (hit.ALIGNED,),
         ATTENTION_ALONE,
-    ),
-    PlantedFault(
-        "attention-not-aligned",
-        "Attention answers with all its blocks, whether or not a hit may end there.",
-        "a hit is not aligned after the EAGLE drop",
-        Patch("spec/rules/hits.py", "    length = floor_to(length, alignment)\n", ""),
-        (hit.ALIGNED, hit.JUNCTION),
-        ATTENTION_ALONE,
+        mixes=("mamba",),
     ),
     PlantedFault(
         "eagle-drops-a-block",
         "Attention with a draft model gives up a block where one unit would do.",
         "a block is dropped instead of a unit",
         Patch("spec/rules/hits.py", "length -= min(alignment, block_size)", "length = max(0, length - block_size)"),
-        (hit.EAGLE_DROPS_ONE,),
+        (hit.EAGLE_DROPS_ONE, hit.JUNCTION),
         WITHOUT_DRAFT_MODELS,
+        _JUNCTION_ONLY,
     ),
     PlantedFault(
         "eagle-flag-for-the-last-group-only",
         "A draft model without flagged groups counts for the last group alone.",
         "attention keeps what its draft model has not read",
         Patch("reference/coordinator.py", "flagged = set(range(len(groups)))", "flagged = {len(groups) - 1}"),
-        (hit.EAGLE_DROPS_ONE, allocation.FULL_BLOCKS_BECOME_KEYS),
+        (hit.EAGLE_DROPS_ONE, hit.JUNCTION),
         WITHOUT_DRAFT_MODELS,
+        _JUNCTION_ONLY,
     ),
     PlantedFault(
         "eagle-drops-once-per-kind",
@@ -87,18 +85,7 @@ FAULTS = (
         Patch("spec/rules/hits.py", "if alignment < block_size:", "if alignment < 0:"),
         (hit.LONGEST, hit.EAGLE_DROPS_ONE, hit.JUNCTION),
         COARSE,
-    ),
-    PlantedFault(
-        "shortest-inside-a-block",
-        "Attention takes the first key inside a block instead of the longest.",
-        "a shorter hit than there is",
-        Patch(
-            "spec/rules/hits.py",
-            "range(longest_inside, length, -unit)",
-            "range(length + unit, longest_inside + 1, unit)",
-        ),
-        (hit.LONGEST, hit.EAGLE_DROPS_ONE, hit.JUNCTION),
-        COARSE,
+        _JUNCTION_ONLY,
     ),
     PlantedFault(
         "first-state-answers",
@@ -199,9 +186,10 @@ FAULTS = (
         "deeper-group-answers",
         "A connector is given the rows of states that are deeper than attention.",
         "the deeper group is taken instead of the common hit",
-        Patch("reference/manager.py", "if max(lengths) > lengths[0]:", "if max(lengths) < lengths[0]:"),
+        Patch("reference/manager.py", "if max(lengths) > lengths[0]:", "if False:"),
         (allocation.FITS_THE_HIT, hit.DIVERGENT),
         without("divergent lookup"),
+        mixes=("full+mamba",),
     ),
     PlantedFault(
         "cut-takes-keys",

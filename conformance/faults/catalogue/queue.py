@@ -12,8 +12,9 @@ FAULTS = (
         "A touched block that had no holder stays in the free queue.",
         "a block is in use and free at once",
         Patch("reference/pool.py", "self.queue.remove(block_id)", "pass"),
-        (pool.QUEUED_WHEN_UNHELD,),
+        (pool.QUEUED_WHEN_UNHELD, pool.COUNT_IS_HOLDERS),
         WITHOUT_CACHING,
+        "a call may take the same block again at once",
         also=(pool.TOUCHED_LEAVES_QUEUE,),
     ),
     PlantedFault(
@@ -25,8 +26,9 @@ FAULTS = (
             "            if self.ref_counts[block_id] == 0:\n                reusable",
             "            if self.ref_counts[block_id] <= 1:\n                reusable",
         ),
-        (pool.QUEUED_WHEN_UNHELD,),
+        (pool.QUEUED_WHEN_UNHELD, pool.COUNT_IS_HOLDERS),
         WITHOUT_CACHING,
+        "a call that lets a state go may take the same block at once",
     ),
     PlantedFault(
         "pinned-block-stays-queued",
@@ -72,6 +74,7 @@ FAULTS = (
         ),
         (pool.FREED_TAILS_FIRST,),
         "every run frees requests",
+        mixes=("full",),
     ),
     PlantedFault(
         "heads-freed-first",

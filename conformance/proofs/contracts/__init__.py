@@ -1,0 +1,12 @@
+"""Statements about the pure rules, each against a definition that shares nothing with the rule."""
+
+from . import caching, chunks, hits, reconcile, rows, sizes
+from .contract import Contract
+
+SUBJECTS = (sizes, hits, reconcile, rows, caching, chunks)
+"""The modules of contracts, one per subject."""
+
+ALL: tuple[Contract, ...] = tuple(contract for subject in SUBJECTS for contract in subject.CONTRACTS)
+"""Every contract, in reading order."""
+
+__all__ = ["ALL", "SUBJECTS", "Contract"]

@@ -1,21 +1,22 @@
 """A chunk of prefill ends where a state is kept, and passes no place where one must be.
 
 Places are lengths in tokens. A chunk of n tokens covers ``[start, start + n)`` of what is offered. Blocks
-have 16 tokens, units 4. Each statement has as few free arguments as it can, so that a search ends;
+have 6 tokens, units 2. Each statement has as few free arguments as it can, so that a search ends;
 together they cover a prompt and a request that is computed again past its prompt.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from pagedkv.spec.clauses import chunk
+from pagedkv.spec.clauses import Clause, chunk
 from pagedkv.spec.rules.chunks import chunk_tokens
 
 from .contract import Contract
 
-BLOCK = 16
-UNIT = 4
+BLOCK = 6
+UNIT = 2
 
 
 class Step(NamedTuple):
@@ -49,6 +50,11 @@ class Step(NamedTuple):
     def is_last(self) -> bool:
         """Whether what is offered ends the prefill."""
         return self.offer_end >= self.num_prompt and self.offer_end >= self.num_tokens - 1
+
+    @property
+    def has_no_stops(self) -> bool:
+        """Whether there is neither a junction nor a partial entry."""
+        return self.junction == 0 and self.boundary == 0
 
     @property
     def has_partial_entry(self) -> bool:
@@ -135,6 +141,7 @@ def resumed_chunk_passes_no_last_state(step: Step, place: int) -> None:
 def chunk_closes_a_started_block(step: Step, place: int) -> None:
     """A chunk that starts inside a block does not pass the end of that block."""
     assert step.is_in_prompt and place % BLOCK == 0 and step.start < place < step.start + BLOCK
+    assert step.boundary == 0
     _judge_stop(step, place)
 
 
@@ -146,14 +153,14 @@ def resumed_chunk_closes_a_started_block(step: Step, place: int) -> None:
 
 def chunk_passes_no_partial_entry(step: Step) -> None:
     """The last unit boundary of the prompt has a key, unless a last state lies behind it."""
-    assert step.is_in_prompt and step.boundary > step.start and step.has_partial_entry
+    assert step.is_in_prompt and step.has_partial_entry and step.boundary > step.start and step.junction == 0
     assert _is_partial_stop(step, step.boundary)
     _judge_stop(step, step.boundary)
 
 
 def chunk_passes_no_junction(step: Step, place: int) -> None:
     """A shared prefix that another kind lost gets a state, as many whole blocks on as fit before it."""
-    assert step.is_in_prompt and step.junction < step.num_tokens and _is_junction_stop(step, place)
+    assert step.is_in_prompt and 0 <= step.junction < step.num_tokens and _is_junction_stop(step, place)
     _judge_stop(step, place)
 
 
@@ -175,7 +182,13 @@ def _judge_end(step: Step) -> None:
 
 def chunk_is_cut_for_a_state(step: Step) -> None:
     """Without partial entry and junction."""
-    assert step.is_in_prompt and step.boundary == 0 and step.junction == 0
+    assert step.is_in_prompt and step.has_no_stops
+    _judge_end(step)
+
+
+def resumed_chunk_is_cut_for_a_state(step: Step) -> None:
+    """The same past the prompt."""
+    assert step.is_resumed and step.has_no_stops
     _judge_end(step)
 
 
@@ -190,6 +203,13 @@ def chunk_is_cut_for_a_junction(step: Step) -> None:
     """With a junction ahead."""
     assert step.is_in_prompt and step.start < step.junction < step.offer_end and step.junction < step.num_tokens
     assert not step.is_eagle and step.boundary == 0
+    _judge_end(step)
+
+
+def chunk_is_cut_for_one_of_all_stops(step: Step) -> None:
+    """With everything that can stop it."""
+    assert step.is_in_prompt and (step.boundary == 0 or step.has_partial_entry)
+    assert 0 <= step.junction < step.num_tokens
     _judge_end(step)
 
 
@@ -212,32 +232,108 @@ def chunk_waits_for_a_boundary(step: Step) -> None:
     assert length == 0, f"{length}"
 
 
+def resumed_chunk_waits_for_a_boundary(step: Step) -> None:
+    """The same past the prompt."""
+    assert step.is_resumed and step.offer_end < step.num_tokens - 1 and step.max_step >= BLOCK
+    assert not _block_ends_within(step.start, step.offer_end)
+    length = step.chunk
+    assert length == 0, f"{length}"
+
+
 def _judge_progress(step: Step) -> None:
+    """Neither partial entry nor junction can hold a chunk back."""
     length = step.chunk
     assert length > 0, f"{length}"
 
 
 def chunk_to_a_boundary_progresses(step: Step) -> None:
     """An offer that reaches a block boundary is used."""
-    assert step.is_in_prompt and _block_ends_within(step.start, step.offer_end)
+    assert step.is_in_prompt and _block_ends_within(step.start, step.offer_end) and step.has_no_stops
     _judge_progress(step)
 
 
 def chunk_to_the_end_progresses(step: Step) -> None:
     """An offer that ends the prefill is used."""
-    assert step.is_in_prompt and step.is_last
+    assert step.is_in_prompt and step.is_last and step.has_no_stops
     _judge_progress(step)
 
 
 def chunk_of_a_long_block_progresses(step: Step) -> None:
     """Where no step can ever hold a block, every offer is used."""
-    assert step.is_in_prompt and step.max_step < BLOCK
+    assert step.is_in_prompt and step.max_step < BLOCK and step.has_no_stops
     _judge_progress(step)
 
 
 def whole_step_progresses(step: Step) -> None:
     """Who is offered all that a step can give computes something."""
-    assert step.is_in_prompt and step.offered >= step.max_step and step.offer_end < step.num_prompt
+    assert step.is_in_prompt and step.has_no_stops and step.offered >= step.max_step
     _judge_progress(step)
 
-CONTRACTS = ()
+
+@cache
+def _steps() -> list[tuple[Step]]:
+    """Steps around the boundaries of two blocks, with the partial entry of their prompt or without."""
+    return [
+        (Step(start, offered, num_prompt, num_prompt + more, max_step, is_eagle, junction, boundary),)
+        for start, offered, num_prompt in product(range(14), (1, 2, 5, 6, 7, 9, 13), range(1, 15))
+        for boundary in {0, num_prompt - num_prompt % UNIT}
+        for more, max_step, is_eagle, junction in product((0, 7), (3, 13), (False, True), (0, 4, 6, 8, 13))
+    ]
+
+
+def _steps_and_places() -> Iterable[tuple[Step, int]]:
+    """With the block boundaries that they offer, and the places whole blocks after their start."""
+    for (step,) in _steps():
+        aligned, after_start = range(0, step.offer_end, BLOCK), range(step.start, step.offer_end, BLOCK)
+        for place in {*aligned, *after_start}:
+            if place > step.start:
+                yield step, place
+
+
+def _contract(check: Callable[..., None], clause: Clause, has_place: bool = False) -> Contract:
+    return Contract(check, chunk_tokens, (clause,), _steps_and_places if has_place else _steps)
+
+
+CONTRACTS = (
+    *(
+        _contract(check, chunk.ENDS_ON_A_STATE, has_place=True)
+        for check in (
+            chunk_passes_no_last_state,
+            chunk_passes_no_last_state_for_eagle,
+            resumed_chunk_passes_no_last_state,
+            chunk_closes_a_started_block,
+            resumed_chunk_closes_a_started_block,
+            chunk_passes_no_junction,
+        )
+    ),
+    *(
+        _contract(check, chunk.ENDS_ON_A_STATE)
+        for check in (
+            decode_is_not_cut,
+            chunk_passes_no_partial_entry,
+            chunk_is_cut_for_a_state,
+            resumed_chunk_is_cut_for_a_state,
+            chunk_is_cut_for_a_partial_entry,
+            chunk_is_cut_for_a_junction,
+            chunk_is_cut_back_to_a_block,
+        )
+    ),
+    Contract(
+        chunk_is_cut_for_one_of_all_stops,
+        chunk_tokens,
+        (chunk.ENDS_ON_A_STATE,),
+        _steps,
+        searched="five unbounded lengths with every order of four stops; each stop alone is confirmed",
+    ),
+    *(
+        _contract(check, chunk.PROGRESSES)
+        for check in (
+            chunk_waits_for_a_boundary,
+            resumed_chunk_waits_for_a_boundary,
+            chunk_to_a_boundary_progresses,
+            chunk_to_the_end_progresses,
+            chunk_of_a_long_block_progresses,
+            whole_step_progresses,
+        )
+    ),
+)

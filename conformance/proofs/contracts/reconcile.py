@@ -169,7 +169,7 @@ CONTRACTS = (
         common_hit_of_states_alone,
         common_hit,
         (*_CLAUSES, hit.JUNCTION),
-        lambda: _caches(3, 3),
+        lambda: _caches(4, 4),
     ),
     Contract(
         common_hit_of_two_kinds_of_attention,
@@ -187,6 +187,6 @@ CONTRACTS = (
         kind_hit_is_its_longest_answer,
         kind_hit,
         _CLAUSES,
-        lambda: _with_flags(_caches(3), 2),
+        lambda: _with_flags(_caches(4), 2),
     ),
 )
