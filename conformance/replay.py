@@ -22,8 +22,8 @@ from pagedkv.spec.trace.limits import MAX_NAME, MAX_TEXT
 
 from .campaign.runs import Run
 from .differences import differences
-from .judge import Bout
 from .enabled import is_enabled
+from .judge import Bout
 from .subjects import Subject, needs
 
 

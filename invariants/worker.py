@@ -152,18 +152,18 @@ class Worker:
 
     def _slots(self, block: int, group: int, count: int) -> tuple[Prefix | None, ...]:
         content = self.memory.get(block)
-        if content is None or content.group != group:
-            return (None,) * count
-        return content.prefixes[:count]
+        found = content.prefixes[:count] if content and content.group == group else ()
+        return found + (None,) * (count - len(found))
 
     def _write_attention(self, item: Work, g: int) -> None:
         size = self._world.groups[g].block_size
         for i in range(item.start // size, -(-item.end // size)):
             a, b = max(item.start, i * size), min(item.end, (i + 1) * size)
             block = self._entry(item.request, g, i)
-            old = self._slots(block, g, size)
-            new = (*old[: a - i * size], *self._prefixes[item.prompt][a:b], *old[b - i * size :])
-            self.memory[block] = Content(g, new)
+            before = self._slots(block, g, a - i * size)
+            old = self.memory.get(block)
+            after = old.prefixes[b - i * size :] if old and old.group == g else ()
+            self.memory[block] = Content(g, before + self._prefixes[item.prompt][a:b] + after)
 
     def _write_state(self, item: Work, g: int) -> None:
         block = self._entry(item.request, g, (item.end - 1) // self._world.groups[g].block_size)

@@ -7,6 +7,7 @@ prefix is named by a prompt and a number of tokens, whoever holds it.
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from math import lcm
 from typing import Literal
 
@@ -58,10 +59,16 @@ class Prompt:
         """The images as a request carries them."""
         return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images]
 
-    def content(self, num_tokens: int) -> tuple[object, ...]:
-        """Everything that shapes the KV of the first ``num_tokens`` tokens."""
-        images = tuple(i for i in self.images if i.offset < num_tokens)
-        return (self.salt, self.lora, images, self.tokens[:num_tokens])
+    def shared_with(self, other: "Prompt") -> int:
+        """How many tokens of prefix have the same KV in both; 0 tokens always do."""
+        if (self.salt, self.lora) != (other.salt, other.lora):
+            return 0
+        agree = sum(
+            1
+            for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.tokens, other.tokens, strict=False))
+        )
+        apart = {*self.images} ^ {*other.images}
+        return min([agree, *(image.offset for image in apart)])
 
 
 @dataclass(frozen=True)
@@ -137,10 +144,12 @@ class World:
 
     @cached_property
     def _first_with(self) -> tuple[tuple[int, ...], ...]:
+        # Prompts that agree on a prefix agree on every shorter one.
         return tuple(
             tuple(
-                next(q for q, other in enumerate(self.prompts) if other.content(n) == prompt.content(n))
+                next(q for q, length in enumerate(shared) if length >= n)
                 for n in range(len(prompt.tokens) + 1)
             )
             for prompt in self.prompts
+            if (shared := [prompt.shared_with(other) for other in self.prompts])
         )

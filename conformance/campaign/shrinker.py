@@ -1,4 +1,4 @@
-"""A process that makes failing runs smaller: a subject that dies or hangs in it takes nothing else with it."""
+"""A process that makes failing runs smaller: a subject that dies or hangs in it harms nothing else."""
 
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess

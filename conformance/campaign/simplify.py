@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, Move, Schedule
@@ -13,7 +14,7 @@ from .runs import Run
 Play = Callable[[World, Sequence[Move]], Run | None]
 """Plays moves in a world, None where the subject is not for it."""
 
-Variant = tuple[World, tuple[Move, ...]]
+_Variant = tuple[World, tuple[Move, ...]]
 
 
 def simplify_world(run: Run, play: Play) -> Run:
@@ -23,53 +24,122 @@ def simplify_world(run: Run, play: Play) -> Run:
     and images go, and so do spare blocks.
     """
     best = run
-    while simpler := _simpler(best, play):
-        best = simpler
-    return best
+    while True:
+        simpler = best
+        for variants in (_longer_steps, _without_options, *_SIZES, *_shorter_prompts(run.world)):
+            simpler = _first_that_shows_it(simpler, variants(simpler.world, simpler.moves), play)
+        if simpler is best:
+            return best
+        best = minimise(simpler, lambda moves, run=simpler: play(run.world, moves) or run)
 
 
-def _simpler(run: Run, play: Play) -> Run | None:
-    for world, moves in _variants(run.world, run.moves):
+def _first_that_shows_it(run: Run, variants: Iterator[_Variant], play: Play) -> Run:
+    for world, moves in variants:
         candidate = play(world, moves)
         if candidate and is_same(candidate, run) and candidate.operations <= run.operations:
-            return minimise(candidate, lambda moves, world=world: play(world, moves) or candidate)
-    return None
+            return candidate
+    return run
 
 
-def _variants(world: World, moves: tuple[Move, ...]) -> Iterator[Variant]:
+def _longer_steps(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
     longest = world.max_model_len
     most = longest * world.max_requests
-    if world.max_step_tokens != most or world.chunk_limits:
+    if world.max_step_tokens < most or world.chunk_limits:
         long_steps = replace(world, max_step_tokens=most, chunk_limits=())
         yield long_steps, tuple(_with_limit(move, longest) for move in moves)
         yield long_steps, moves
     for i, move in enumerate(moves):
         if isinstance(move, (Admit, Schedule)) and move.limit < longest:
             yield world, (*moves[:i], _with_limit(move, longest), *moves[i + 1 :])
-    groups = world.groups
-    if world.use_eagle or any(group.eagle for group in groups):
-        yield replace(world, use_eagle=False, groups=tuple(replace(g, eagle=False) for g in groups)), moves
-    if any(group.speculative for group in groups):
-        yield replace(world, groups=tuple(replace(g, speculative=0) for g in groups)), moves
-    if world.num_blocks > 2:
-        yield replace(world, num_blocks=world.num_blocks - 1), moves
-    for p, prompt in enumerate(world.prompts):
-        for plainer in _plainer(prompt):
-            yield replace(world, prompts=(*world.prompts[:p], plainer, *world.prompts[p + 1 :])), moves
 
 
 def _with_limit(move: Move, limit: int) -> Move:
     return replace(move, limit=limit) if isinstance(move, (Admit, Schedule)) else move
 
 
-def _plainer(prompt: Prompt) -> Iterator[Prompt]:
-    if prompt.salt is not None:
-        yield replace(prompt, salt=None)
-    if prompt.lora is not None:
-        yield replace(prompt, lora=None)
-    if prompt.images:
-        yield replace(prompt, images=())
-    if len(prompt.tokens) > prompt.length:
-        yield replace(prompt, tokens=prompt.tokens[:-1])
-    if prompt.length > max((image.offset + image.length for image in prompt.images), default=1):
-        yield replace(prompt, length=prompt.length - 1)
+def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
+    plain = tuple(replace(group, eagle=False, speculative=0) for group in world.groups)
+    if world.eagle_groups or plain != world.groups:
+        yield replace(world, use_eagle=False, groups=plain), moves
+    if world.eagle_groups:
+        same = tuple(replace(group, eagle=False) for group in world.groups)
+        yield replace(world, use_eagle=False, groups=same), moves
+    if any(group.speculative for group in world.groups):
+        yield replace(world, groups=tuple(replace(group, speculative=0) for group in world.groups)), moves
+
+
+def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
+    unit = world.unit
+    if unit > 1:
+        groups = tuple(replace(group, block_size=group.block_size // unit) for group in world.groups)
+        prompts = tuple(
+            Prompt(prompt.tokens[::unit], max(1, prompt.length // unit), prompt.salt, prompt.lora)
+            for prompt in world.prompts
+        )
+        yield replace(world, unit=1, groups=groups, prompts=prompts), moves
+
+
+def _smaller_blocks(kind: str, world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
+    sizes = [group.block_size for group in world.groups if group.kind == kind]
+    if sizes and all(size % (2 * world.unit) == 0 for size in sizes):
+        yield (
+            replace(
+                world,
+                groups=tuple(
+                    replace(group, block_size=group.block_size // 2) if group.kind == kind else group
+                    for group in world.groups
+                ),
+            ),
+            moves,
+        )
+
+
+def _fewer_blocks(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
+    for fewer in _steps_down(world.num_blocks, 2):
+        yield replace(world, num_blocks=fewer), moves
+
+
+_SIZES = (
+    _units_of_one_token,
+    partial(_smaller_blocks, "full"),
+    partial(_smaller_blocks, "mamba"),
+    _fewer_blocks,
+)
+
+
+def _shorter_prompts(world: World) -> Iterator[Callable[[World, tuple[Move, ...]], Iterator[_Variant]]]:
+    for p in range(len(world.prompts)):
+        for plainer in (_without_extras, _with_shorter_output, _with_shorter_prompt):
+            yield partial(_with_prompt, p, plainer)
+
+
+def _with_prompt(
+    p: int, plainer: Callable[[Prompt], Iterator[Prompt]], world: World, moves: tuple[Move, ...]
+) -> Iterator[_Variant]:
+    for prompt in plainer(world.prompts[p]):
+        yield replace(world, prompts=(*world.prompts[:p], prompt, *world.prompts[p + 1 :])), moves
+
+
+def _without_extras(prompt: Prompt) -> Iterator[Prompt]:
+    plain = replace(prompt, salt=None, lora=None, images=())
+    if plain != prompt:
+        yield plain
+
+
+def _with_shorter_output(prompt: Prompt) -> Iterator[Prompt]:
+    for length in _steps_down(len(prompt.tokens), prompt.length):
+        yield replace(prompt, tokens=prompt.tokens[:length])
+
+
+def _with_shorter_prompt(prompt: Prompt) -> Iterator[Prompt]:
+    least = max((image.offset + image.length for image in prompt.images), default=1)
+    for length in _steps_down(prompt.length, least):
+        yield replace(prompt, length=length)
+
+
+def _steps_down(number: int, least: int) -> Iterator[int]:
+    """Smaller numbers, the smallest first, then ever closer to ``number``."""
+    step = number - least
+    while step > 0:
+        yield number - step
+        step //= 2

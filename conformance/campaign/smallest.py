@@ -23,6 +23,7 @@ def smallest(run: Run, subject: Subject) -> Run:
             smaller = _minimised_in(subject, world, smaller)
             best = min(smaller, best, key=lambda candidate: len(candidate.moves))
             break
+    best = _with_fewer_prompts(subject, best)
     best = simplify_world(best, lambda world, moves: _replayed(subject, world, moves))
     return _with_fewer_prompts(subject, _plainer(subject, best))
 

@@ -61,7 +61,9 @@ TRACES = Path(".pagedkv") / "traces"
     metavar="DIR",
     help="Write report.json and a trace for each fault into this folder.",
 )
-@click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, metavar="N", help="Processes."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -27,7 +27,9 @@ def enumerate_cases(contract: Contract) -> Enumerated:
     Raises ``RuntimeError`` where asserts are switched off.
     """
     if not __debug__:
-        raise RuntimeError("contracts are asserts, and this interpreter was told to drop them: run without -O")
+        raise RuntimeError(
+            "contracts are asserts, and this interpreter was told to drop them: run without -O"
+        )
     claims = first_claim(contract.check)
     num_cases = 0
     for case in contract.cases():

@@ -73,6 +73,7 @@ BAD_INPUT = [
     ),
     (("explore", "--blocks", "1"), "1 is not in the range x>=2"),
     (("clauses", "nothing"), "there is no clause or family 'nothing': the families are Config"),
+    (("faults", "nothing"), "there is no planted fault 'nothing': see `pagedkv faults --list`"),
     (("nothing",), "No such command 'nothing'"),
 ]
 

@@ -76,6 +76,12 @@ def test_an_interrupted_check_owes_nothing_and_says_so() -> None:
     assert conclusion(report) == "interrupted after 10 runs; until then 1 fault."
 
 
+def test_a_check_that_was_stopped_owes_nothing_and_could_not_run() -> None:
+    report = replace(report_of(verdict_of(10, 0, None), (coverage.HIT,)), stopped="no device")
+    assert report.exit_code is Exit.COULD_NOT_RUN
+    assert conclusion(report) == "stopped after 10 runs; until then 0 faults."
+
+
 def test_a_warning_is_told_when_known_faults_end_more_than_half_of_the_runs() -> None:
     assert "Masked" not in told(report_of(verdict_of(10, 0, KNOWN)))
     half = told(report_of(verdict_of(10, 5, KNOWN)))

@@ -64,9 +64,7 @@ def test_a_run_is_made_smaller_in_another_process(named: Callable[[str], str]) -
 
 
 @pytest.mark.parametrize(("end", "seconds"), [("os._exit(9)", 60), ("time.sleep(60)", 4)])
-def test_one_that_ends_its_process_is_given_up(
-    named: Callable[[str], str], end: str, seconds: float
-) -> None:
+def test_one_that_ends_its_process_is_given_up(named: Callable[[str], str], end: str, seconds: float) -> None:
     name = named(f"open('tried', 'a').write('.'); {end}")
     shrinker = Shrinker(name, seconds)
     run = failing(name)

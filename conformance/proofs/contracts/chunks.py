@@ -201,7 +201,9 @@ def chunk_is_cut_for_a_partial_entry(step: Step) -> None:
 
 def chunk_is_cut_for_a_junction(step: Step) -> None:
     """With a junction ahead."""
-    assert step.is_in_prompt and step.start < step.junction < step.offer_end and step.junction < step.num_tokens
+    assert (
+        step.is_in_prompt and step.start < step.junction < step.offer_end and step.junction < step.num_tokens
+    )
     assert not step.is_eagle and step.boundary == 0
     _judge_end(step)
 

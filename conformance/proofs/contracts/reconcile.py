@@ -13,9 +13,7 @@ from .answers import (
     Grid,
     all_cached,
     attention_answers,
-    attention_names,
     is_fewest_blocks,
-    is_key,
     keys_in_block,
     state_answers,
 )
@@ -100,29 +98,10 @@ def common_hit_of_two_kinds_of_attention(
 def common_hit_of_two_kinds_of_attention_by_units(
     short: Three, long: Three, max_length: int, drop_short: bool, drop_long: bool
 ) -> None:
-    """Blocks of two and of three units, hits that may end inside either.
-
-    The second kind is asked within what the first one had, and no longer key stands for a prefix
-    that ends inside its block. So what all name exactly is never lost, and no more is promised.
-    """
+    """Blocks of two and of three units, hits that may end inside either."""
     assert max_length >= 0
     kinds = [Kind(False, 4, drop_short, short), Kind(False, 6, drop_long, long)]
-    found = common_hit(kinds, max_length, UNIT, UNIT)
-    named = [_named_exactly(kind, max_length) for kind in kinds]
-    for kind, names in zip(kinds, found.named_by, strict=True):
-        assert found.length in _answers(kind, max_length, UNIT), f"{found}"
-        assert is_fewest_blocks(len(names), found.length, kind.block_size), f"{found}"
-        for block, name in enumerate(names):
-            assert name in keys_in_block(kind.cached, block, max_length, _grid(kind, UNIT)), f"{found}"
-            assert name >= min(found.length, (block + 1) * kind.block_size), f"{found}"
-    assert all(length <= found.length for length in named[0] if length in named[1]), f"{found}"
-
-
-def _named_exactly(kind: Kind, max_length: int) -> list[int]:
-    """The lengths that a kind of attention answers by a key that is just as much longer as EAGLE takes."""
-    grid = _grid(kind, UNIT)
-    spare = grid.step if kind.drops_for_eagle else 0
-    return [name - spare for name in attention_names(kind.cached, max_length, grid)]
+    _judge_common(kinds, max_length, UNIT)
 
 
 def kind_hit_is_its_longest_answer(cached: Three, max_length: int, is_mamba: bool, is_eagle: bool) -> None:
@@ -180,7 +159,7 @@ CONTRACTS = (
     Contract(
         common_hit_of_two_kinds_of_attention_by_units,
         common_hit,
-        _CLAUSES,
+        (*_CLAUSES, hit.JUNCTION),
         lambda: _with_flags(_caches(3, 4), 2),
     ),
     Contract(

@@ -92,9 +92,7 @@ def state_row_of_short_blocks_has_a_place_for_every_state(
     _judge_places(row_length, end, spec, is_first, entry, 1)
 
 
-def state_row_moves_what_was_passed(
-    row_length: int, end: int, spec: int, is_first: bool, entry: int
-) -> None:
+def state_row_moves_what_was_passed(row_length: int, end: int, spec: int, is_first: bool, entry: int) -> None:
     """Used again are exactly the speculative blocks of the last step that the running state has passed."""
     assert entry >= 0 and _is_row(row_length, end, spec, is_first, 16)
     growth = mamba_growth(row_length, end, 16, spec, is_first)
