@@ -5,7 +5,7 @@ PYTHON ?= python3.11
 VENV := .venv
 VLLM_VENV := .venv-vllm
 VLLM_VERSION ?= 0.28.0
-VLLM_FLAGS ?= --ops 200000
+VLLM_FLAGS ?= --ops 200000 --expect expectations/vllm-0.28.toml --report reports/vllm-0.28.0
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check

@@ -78,7 +78,8 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
 
 def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
     """The same tokens with other salts, adapters and images: none may be taken for another."""
-    first, other = rng.randrange(prompt.length), rng.randrange(prompt.length)
+    first = rng.randrange(prompt.length)
+    other = (first + 1) % prompt.length
     return (
         Prompt(prompt.tokens, prompt.length, salt="a"),
         Prompt(prompt.tokens, prompt.length, lora="a"),

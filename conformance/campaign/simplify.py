@@ -20,32 +20,54 @@ _Variant = tuple[World, tuple[Move, ...]]
 def simplify_world(run: Run, play: Play) -> Run:
     """The fault of the run in a world without what it does not need, and in no more calls than before.
 
-    Steps become as long as they can be, prompts as short; draft models, speculative blocks, salts, adapters
-    and images go, and so do spare blocks.
+    Steps become as long as they can be, prompts and blocks as short; draft models, speculative blocks, salts,
+    adapters and images go, and so do spare blocks.
     """
     best = run
     while True:
         simpler = best
-        for variants in (_longer_steps, _without_options, *_SIZES, *_shorter_prompts(run.world)):
-            simpler = _first_that_shows_it(simpler, variants(simpler.world, simpler.moves), play)
+        for variants in (_longer_steps, _without_options, *_SIZES, *_other_prompts(run.world)):
+            simpler = _first_better(simpler, variants(simpler.world, simpler.moves), play)
         if simpler is best:
             return best
         best = minimise(simpler, lambda moves, run=simpler: play(run.world, moves) or run)
 
 
-def _first_that_shows_it(run: Run, variants: Iterator[_Variant], play: Play) -> Run:
+def _first_better(run: Run, variants: Iterator[_Variant], play: Play) -> Run:
     for world, moves in variants:
         candidate = play(world, moves)
-        if candidate and is_same(candidate, run) and candidate.operations <= run.operations:
+        if candidate and is_same(candidate, run) and _weight(candidate) < _weight(run):
             return candidate
     return run
 
 
+def _weight(run: Run) -> tuple[int, ...]:
+    """What is to become less, the most important first. Calls come before all, so it never grows for good."""
+    world, prompts = run.world, run.world.prompts
+    return (
+        run.operations,
+        len(run.moves),
+        len(world.eagle_groups),
+        sum(group.speculative for group in world.groups),
+        sum(group.block_size for group in world.groups),
+        sum((p.salt is not None) + (p.lora is not None) + len(p.images) for p in prompts),
+        world.num_blocks,
+        sum(len(p.tokens) for p in prompts),
+        sum(p.length for p in prompts),
+        len(world.chunk_limits),
+        sum(isinstance(m, (Admit, Schedule)) and m.limit < world.max_model_len for m in run.moves),
+        abs(world.max_step_tokens - _longest_step(world)),
+    )
+
+
+def _longest_step(world: World) -> int:
+    return world.max_model_len * world.max_requests
+
+
 def _longer_steps(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
     longest = world.max_model_len
-    most = longest * world.max_requests
-    if world.max_step_tokens < most or world.chunk_limits:
-        long_steps = replace(world, max_step_tokens=most, chunk_limits=())
+    if world.max_step_tokens != _longest_step(world) or world.chunk_limits:
+        long_steps = replace(world, max_step_tokens=_longest_step(world), chunk_limits=())
         yield long_steps, tuple(_with_limit(move, longest) for move in moves)
         yield long_steps, moves
     for i, move in enumerate(moves):
@@ -73,7 +95,12 @@ def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Vari
     if unit > 1:
         groups = tuple(replace(group, block_size=group.block_size // unit) for group in world.groups)
         prompts = tuple(
-            Prompt(prompt.tokens[::unit], max(1, prompt.length // unit), prompt.salt, prompt.lora)
+            replace(
+                prompt,
+                tokens=prompt.tokens[::unit],
+                length=-(-prompt.length // unit),
+                images=tuple(replace(image, offset=image.offset // unit, length=1) for image in prompt.images),
+            )
             for prompt in world.prompts
         )
         yield replace(world, unit=1, groups=groups, prompts=prompts), moves
@@ -107,16 +134,16 @@ _SIZES = (
 )
 
 
-def _shorter_prompts(world: World) -> Iterator[Callable[[World, tuple[Move, ...]], Iterator[_Variant]]]:
+def _other_prompts(world: World) -> Iterator[Callable[[World, tuple[Move, ...]], Iterator[_Variant]]]:
     for p in range(len(world.prompts)):
-        for plainer in (_without_extras, _with_shorter_output, _with_shorter_prompt):
-            yield partial(_with_prompt, p, plainer)
+        for others in (_without_extras, _with_shorter_output, _with_shorter_prompt, _with_longer_prompt):
+            yield partial(_with_prompt, p, others)
 
 
 def _with_prompt(
-    p: int, plainer: Callable[[Prompt], Iterator[Prompt]], world: World, moves: tuple[Move, ...]
+    p: int, others: Callable[[Prompt], Iterator[Prompt]], world: World, moves: tuple[Move, ...]
 ) -> Iterator[_Variant]:
-    for prompt in plainer(world.prompts[p]):
+    for prompt in others(world.prompts[p]):
         yield replace(world, prompts=(*world.prompts[:p], prompt, *world.prompts[p + 1 :])), moves
 
 
@@ -135,6 +162,12 @@ def _with_shorter_prompt(prompt: Prompt) -> Iterator[Prompt]:
     least = max((image.offset + image.length for image in prompt.images), default=1)
     for length in _steps_down(prompt.length, least):
         yield replace(prompt, length=length)
+
+
+def _with_longer_prompt(prompt: Prompt) -> Iterator[Prompt]:
+    # Output comes token by token, each in a pass of its own.
+    for more in _steps_down(len(prompt.tokens) - prompt.length, 0):
+        yield replace(prompt, length=len(prompt.tokens) - more)
 
 
 def _steps_down(number: int, least: int) -> Iterator[int]:

@@ -1,10 +1,12 @@
 """The search for a planted fault, as a campaign of the quick profile would find it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
 from pagedkv.conformance.campaign.campaign import PROFILES
 from pagedkv.conformance.campaign.expectations import Avoided
+from pagedkv.conformance.campaign.minimise import is_same
 from pagedkv.conformance.campaign.runs import Avoids, Run, random_run
 from pagedkv.conformance.campaign.smallest import smallest
 from pagedkv.conformance.subjects import Subject
@@ -13,6 +15,9 @@ from pagedkv.spec.clauses import Clause
 
 from .fault import PlantedFault, Unrelated
 from .subject import faulty_subject
+
+MAX_OPERATIONS = 12
+"""The longest run that still tells a person at a glance what is wrong."""
 
 UNRELATED_OPERATIONS = 200
 """How many operations a fault has to pass where it must not show."""
@@ -37,41 +42,43 @@ class HuntResult:
 
 
 def hunt(fault: PlantedFault, seed: int = 0, budget: int = PROFILES["quick"]) -> HuntResult:
-    """Look for the fault over at least ``budget`` operations, until the first breach.
+    """Look for the fault over at least ``budget`` operations, until a run that a person can follow shows it.
 
     The same arguments find the same. Raises ``BadPatch`` when the fault does not fit the package.
     """
     started = perf_counter()
+    elsewhere = best = None
     with faulty_subject(fault) as subject:
-        elsewhere = None
-        if isinstance(fault.unrelated, Unrelated):
-            where = fault.unrelated
-            elsewhere, _ = _first_breach(subject, seed, where.mixes, where, UNRELATED_OPERATIONS)
-        run, operations = _first_breach(subject, seed, fault.mixes, Avoided(frozenset()), budget)
-        if run:
-            run = smallest(run, subject)
-            operations = run.operations
-    clause = run.breaches[0].clause if run else None
+        where = fault.unrelated
+        if isinstance(where, Unrelated):
+            runs = _runs(subject, seed, where.mixes, where, UNRELATED_OPERATIONS)
+            elsewhere = next((run.breaches[0] for run in runs if run.breaches), None)
+        operations = 0
+        for run in _runs(subject, seed, fault.mixes, Avoided(frozenset()), budget):
+            operations += run.operations
+            if run.breaches and (best is None or is_same(run, best)):
+                best = min(smallest(run, subject), best or run, key=lambda run: run.operations)
+                if best.operations <= (fault.shortest or MAX_OPERATIONS):
+                    break
+    clause = best.breaches[0].clause if best else None
     return HuntResult(
         fault,
         clause in fault.clauses,
         clause,
-        operations,
-        run,
-        elsewhere.breaches[0] if elsewhere else None,
+        best.operations if best else operations,
+        best,
+        elsewhere,
         perf_counter() - started,
     )
 
 
-def _first_breach(
+def _runs(
     subject: Subject, seed: int, mixes: tuple[str, ...], avoided: Avoids, budget: int
-) -> tuple[Run | None, int]:
-    """The first run that breaks a clause, and the operations up to then."""
-    operations = number = 0
+) -> Iterator[Run]:
+    """The runs of a campaign, until they have spent the budget."""
+    number = operations = 0
     while operations < budget:
         run = random_run(subject, seed, number, mixes, avoided)
         operations += run.operations
         number += 1
-        if run.breaches:
-            return run, operations
-    return None, operations
+        yield run

@@ -2,14 +2,12 @@
 
 import ast
 import inspect
-import json
-import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from .contracts import ALL, Contract
+from .contracts import Contract
 
 
 class Enumerated(NamedTuple):
@@ -70,14 +68,3 @@ def first_claim(check: Callable[..., None]) -> int:
     if not claims or claims[0] is body[0]:
         raise ValueError(f"{check.__qualname__} does not begin with its domain and go on to something else")
     return first_line + claims[0].lineno - 1
-
-
-def counterexamples(names: Iterable[str]) -> dict[str, str]:
-    """The counterexample of each named contract that has one among its cases."""
-    wanted = set(names)
-    found = {c.name: enumerate_cases(c).counterexample for c in ALL if c.name in wanted}
-    return {name: text for name, text in found.items() if text}
-
-
-if __name__ == "__main__":
-    print(json.dumps(counterexamples(sys.argv[1:])))

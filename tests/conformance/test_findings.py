@@ -59,7 +59,7 @@ def test_a_shorter_run_may_give_a_smaller_life(
 ) -> None:
     longest, shortest = runs[0], runs[-1]
     assert len(longest.moves) > len(shortest.moves)
-    finding, made_smaller = only_finding(monkeypatch, subject, [longest, shortest])
+    finding, made_smaller = only_finding(monkeypatch, subject, [longest, shortest, shortest])
     assert made_smaller == [len(longest.moves), len(shortest.moves)]
     least = min(len(smallest(run, subject).moves) for run in (longest, shortest))
     assert len(finding.run.moves) == least

@@ -80,12 +80,4 @@ FAULTS = (
         (hashing.NAMES_THE_PREFIX,),
         "every run has prompts of several units",
     ),
-    PlantedFault(
-        "last-token-left-out",
-        "A unit's hash does not depend on its last token.",
-        "a unit is named before its last token is known",
-        Patch("spec/hashing.py", "token_ids[start:end], get_extra", "token_ids[start : max(start + 1, end - 1)], get_extra"),
-        (hashing.NAMES_THE_PREFIX,),
-        "every run has prompts of several units",
-    ),
 )

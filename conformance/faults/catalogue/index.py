@@ -155,8 +155,23 @@ FAULTS = (
             "            for key in self.keys[block_id][:1]:\n"
             "                self.withdraw_key(block_id, key)\n",
         ),
+        (pool.EVICT_TAKES_KEYS, pool.RESET_WHEN_IDLE),
+        COARSE,
+        "a reset evicts all blocks",
+    ),
+    PlantedFault(
+        "evict-passes-over-held-blocks",
+        "An eviction leaves the blocks that somebody holds their keys.",
+        "what was evicted can still be hit",
+        Patch(
+            "reference/pool.py",
+            "        for block_id in ids:\n            self._drop_keys(block_id)\n",
+            "        for block_id in ids:\n"
+            "            if self.ref_counts[block_id] == 0:\n"
+            "                self._drop_keys(block_id)\n",
+        ),
         (pool.EVICT_TAKES_KEYS,),
-        without("evict", "reset"),
+        without("evict"),
     ),
     PlantedFault(
         "reset-keeps-block-keys",

@@ -63,8 +63,9 @@ FAULTS = (
         "States are asked up to the longest length, as attention is, and cannot be cut.",
         "a margin is given to groups that cannot be cut",
         Patch("spec/rules/reconcile.py", "length if kind.is_mamba else max_length", "max_length"),
-        (hit.EAGLE_DROPS_ONE, hit.LONGEST),
+        (hit.EAGLE_DROPS_ONE, hit.LONGEST, index.LONGEST_HOLDER_ANSWERS),
         ATTENTION_ALONE,
+        "the deeper state may stand in for one of the right length, with a draft model or without",
     ),
     PlantedFault(
         "eagle-drops-states",
@@ -75,8 +76,9 @@ FAULTS = (
             "mamba_hit(kind.cached, max_length, unit, alignment)",
             "mamba_hit(kind.cached, max_length - unit * kind.drops_for_eagle, unit, alignment)",
         ),
-        (hit.EAGLE_DROPS_ONE, hit.LONGEST),
+        (hit.EAGLE_DROPS_ONE, hit.LONGEST, hit.BLOCKS_COVER_IT),
         WITHOUT_DRAFT_MODELS,
+        "a connector asks each kind alone",
     ),
     PlantedFault(
         "hit-inside-a-block-missed",
@@ -96,8 +98,9 @@ FAULTS = (
             "range(floor_to(max_length, alignment), 0, -alignment)",
             "range(alignment, max_length + 1, alignment)",
         ),
-        (hit.LONGEST, hit.EAGLE_DROPS_ONE),
+        (hit.LONGEST,),
         ATTENTION_ALONE,
+        mixes=("mamba",),
     ),
     PlantedFault(
         "kinds-not-asked-again",
@@ -187,8 +190,9 @@ FAULTS = (
         "A connector is given the rows of states that are deeper than attention.",
         "the deeper group is taken instead of the common hit",
         Patch("reference/manager.py", "if max(lengths) > lengths[0]:", "if False:"),
-        (allocation.FITS_THE_HIT, hit.DIVERGENT),
+        (hit.BLOCKS_COVER_IT, hit.EAGLE_DROPS_ONE, allocation.FITS_THE_HIT),
         without("divergent lookup"),
+        "what should have been the common hit has the length of attention and the rows of states",
         mixes=("full+mamba",),
     ),
     PlantedFault(

@@ -87,7 +87,7 @@ def common_hit_of_states_alone(some: Three, others: Three, max_length: int) -> N
 
 
 def common_hit_of_two_kinds_of_attention(
-    fine: Four, coarse: Four, max_length: int, drop_fine: bool, drop_coarse: bool
+    fine: Three, coarse: Four, max_length: int, drop_fine: bool, drop_coarse: bool
 ) -> None:
     """Two block sizes, of which one or both give up a block for EAGLE."""
     assert max_length >= 0
@@ -96,11 +96,11 @@ def common_hit_of_two_kinds_of_attention(
 
 
 def common_hit_of_two_kinds_of_attention_by_units(
-    short: Three, long: Three, max_length: int, drop_short: bool, drop_long: bool
+    short: Two, long: Three, max_length: int, drop_long: bool
 ) -> None:
     """Blocks of two and of three units, hits that may end inside either."""
     assert max_length >= 0
-    kinds = [Kind(False, 4, drop_short, short), Kind(False, 6, drop_long, long)]
+    kinds = [Kind(False, 4, False, short), Kind(False, 6, drop_long, long)]
     _judge_common(kinds, max_length, UNIT)
 
 
@@ -160,7 +160,7 @@ CONTRACTS = (
         common_hit_of_two_kinds_of_attention_by_units,
         common_hit,
         (*_CLAUSES, hit.JUNCTION),
-        lambda: _with_flags(_caches(3, 4), 2),
+        lambda: _with_flags(_caches(3, 4), 1),
     ),
     Contract(
         kind_hit_is_its_longest_answer,

@@ -1,1 +1,0 @@
-"""Faults planted in the rules, and the contracts that have to refute each."""

@@ -1,0 +1,16 @@
+"""Faults of the rules, and the contracts that have to refute each."""
+
+from . import caching, chunks, hits, reconcile, rows, sizes
+from .fault import RuleFault
+
+ALL: tuple[RuleFault, ...] = (
+    *sizes.FAULTS,
+    *hits.FAULTS,
+    *reconcile.FAULTS,
+    *rows.FAULTS,
+    *caching.FAULTS,
+    *chunks.FAULTS,
+)
+"""Every fault, by the file of the rule."""
+
+__all__ = ["ALL", "RuleFault"]
