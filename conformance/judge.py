@@ -40,6 +40,7 @@ class Bout:
             ) from error
         is_mirrored = subject.strictness != "safety" and subject.name != "reference"
         self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None
+        self._mirrored = self._mirror.instance.snapshot() if self._mirror else None
         self._pass_began: Snapshot[KeyName] | None = None
         self.outcome: Outcome = Nothing()
         self.shown: Counter[str] = Counter()
@@ -82,12 +83,21 @@ class Bout:
             transition = Transition(
                 self.world, before, after, move, self.outcome, lives, work, self._pass_began
             )
-            self.shown.update(shown_by(transition))
+            if not self._mirror:
+                self.shown.update(shown_by(transition))
             yield from check_transition(transition)
         yield from worker_breaches
         if self._mirror and expected:
             mirrored = self._mirror.instance.snapshot()
+            if self._mirrored and mirrored:
+                # The reference has made the same move, and tells why it answers None.
+                self.shown.update(
+                    shown_by(
+                        Transition(self.world, self._mirrored, mirrored, move, expected[0], lives, work, None)
+                    )
+                )
             yield from differences(move, expected[0], self.outcome, mirrored, after)
+            self._mirrored = mirrored
         self.snapshot = after
         if isinstance(move, EndPass):
             self._pass_began = None

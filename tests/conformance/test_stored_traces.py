@@ -11,6 +11,7 @@ from pagedkv.conformance.subjects import reference
 from pagedkv.spec.trace import read_trace
 
 FOLDER = Path(__file__).parents[1] / "traces"
+FINDINGS = Path(__file__).parents[2] / "findings"
 PATHS = sorted(FOLDER.glob("*.jsonl"))
 
 SCENARIOS = {
@@ -49,3 +50,11 @@ def test_a_stored_scenario_still_shows_what_it_is_kept_for(name: str) -> None:
 def test_no_two_stored_traces_are_one_story() -> None:
     stories = [(trace.world, trace.steps) for trace in map(read_trace, PATHS)]
     assert len(set(stories)) == len(stories) >= len(SCENARIOS)
+
+
+@pytest.mark.parametrize("path", sorted(FINDINGS.glob("*/*.jsonl")), ids=lambda path: path.stem)
+def test_what_an_engine_did_wrong_the_reference_does_right(path: Path) -> None:
+    trace = read_trace(path)
+    assert trace.breach is not None
+    steps = list(replay_trace(trace, reference()))
+    assert [str(breach) for step in steps for breach in step.breaches] == []
