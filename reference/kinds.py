@@ -58,9 +58,8 @@ class FullAttentionManager(SingleTypeKVCacheManager):
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:
         """Leading blocks that are the same in every row."""
         row = self.rows.get(running_request_id, [])
-        different = (
-            i for i, block in enumerate(row) if any(other[i : i + 1] != [block] for other in self.rows.values())
-        )
+        others = self.rows.values()
+        different = (i for i, block in enumerate(row) if any(o[i : i + 1] != [block] for o in others))
         return next(different, len(row)) if self.enable_caching else 0
 
 

@@ -269,8 +269,9 @@ class SingleTypeKVCacheManager(ABC):
         ]
 
     def holds_what_others_took(self, request_id: str) -> bool:
-        """Whether another request holds a block that was published, and is filled, for this one in this pass."""
-        mine = {p.block_id for p in self.published if self.filled.get(p.block_id) == p.request_id == request_id}
+        """Whether another request holds a block that this pass publishes and fills for this one."""
+        published = {p.block_id for p in self.published if p.request_id == request_id}
+        mine = {block_id for block_id in published if self.filled.get(block_id) == request_id}
         return any(not mine.isdisjoint(row) for other, row in self.rows.items() if other != request_id)
 
     def withdraw(self, request_id: str) -> None:

@@ -92,7 +92,7 @@ def random_run(
             move = choose_move(rng, moves)
             before_move(move)
             yield move
-        # Everybody leaves: when nobody is there to hold anything, a leak shows, and a reset can be seen to work.
+        # Everybody leaves: when nobody holds anything a leak shows, and a reset can be seen to work.
         while leaving := [move for move in bout.moves() if move == EndPass() or type(move) is Finish]:
             before_move(leaving[0])
             yield leaving[0]

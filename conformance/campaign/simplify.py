@@ -15,6 +15,7 @@ Play = Callable[[World, Sequence[Move]], Run | None]
 """Plays moves in a world, None where the subject is not for it."""
 
 _Variant = tuple[World, tuple[Move, ...]]
+_Variants = Callable[[World, tuple[Move, ...]], Iterator[_Variant]]
 
 
 def simplify_world(run: Run, play: Play) -> Run:
@@ -26,11 +27,21 @@ def simplify_world(run: Run, play: Play) -> Run:
     best = run
     while True:
         simpler = best
-        for variants in (_longer_steps, _without_options, *_SIZES, *_other_prompts(run.world)):
+        others: tuple[_Variants, ...] = (
+            _longer_steps,
+            _without_options,
+            *_SIZES,
+            *_other_prompts(run.world),
+        )
+        for variants in others:
             simpler = _first_better(simpler, variants(simpler.world, simpler.moves), play)
         if simpler is best:
             return best
-        best = minimise(simpler, lambda moves, run=simpler: play(run.world, moves) or run)
+        best = _minimised(simpler, play)
+
+
+def _minimised(run: Run, play: Play) -> Run:
+    return minimise(run, lambda moves: play(run.world, moves) or run)
 
 
 def _first_better(run: Run, variants: Iterator[_Variant], play: Play) -> Run:
@@ -99,7 +110,7 @@ def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Vari
                 prompt,
                 tokens=prompt.tokens[::unit],
                 length=-(-prompt.length // unit),
-                images=tuple(replace(image, offset=image.offset // unit, length=1) for image in prompt.images),
+                images=tuple(replace(i, offset=i.offset // unit, length=1) for i in prompt.images),
             )
             for prompt in world.prompts
         )
@@ -126,7 +137,7 @@ def _fewer_blocks(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
         yield replace(world, num_blocks=fewer), moves
 
 
-_SIZES = (
+_SIZES: tuple[_Variants, ...] = (
     _units_of_one_token,
     partial(_smaller_blocks, "full"),
     partial(_smaller_blocks, "mamba"),
@@ -134,7 +145,7 @@ _SIZES = (
 )
 
 
-def _other_prompts(world: World) -> Iterator[Callable[[World, tuple[Move, ...]], Iterator[_Variant]]]:
+def _other_prompts(world: World) -> Iterator[_Variants]:
     for p in range(len(world.prompts)):
         for others in (_without_extras, _with_shorter_output, _with_shorter_prompt, _with_longer_prompt):
             yield partial(_with_prompt, p, others)

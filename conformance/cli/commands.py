@@ -11,6 +11,7 @@ from .clauses import clauses_command
 from .errors import Commands
 from .explore import explore_command
 from .faults import faults_command
+from .prove import prove_command
 from .replay import replay_command
 
 
@@ -39,5 +40,12 @@ def pagedkv() -> None:
     """
 
 
-for command in (check_command, replay_command, explore_command, faults_command, clauses_command):
+for command in (
+    check_command,
+    replay_command,
+    explore_command,
+    faults_command,
+    clauses_command,
+    prove_command,
+):
     pagedkv.add_command(command)

@@ -3,6 +3,8 @@
 import click
 
 from pagedkv.conformance.campaign.campaign import Exit
+from pagedkv.conformance.faults.patching import BadPatch
+from pagedkv.conformance.proofs.fault_matrix import prove_faults
 from pagedkv.conformance.proofs.gate import CrossHairMissing, prove
 
 from .errors import CannotRun
@@ -29,16 +31,24 @@ def prove_command(ctx: click.Context, faults: bool, timeout: float, jobs: int) -
     """Have CrossHair search the contracts of the rules for a counterexample.
 
     A contract states for every argument what a rule answers, without the rule's own way to it. Ends with 1
-    if one is refuted, or not confirmed although it has to be. Needs the extra `prove`.
+    if one is refuted, or not confirmed although it has to be. With --faults each contract has to refute the
+    faults of its rule, planted one after the other; ends with 1 if one survives. Needs the extra `prove`.
 
     \b
-    Example:
+    Examples:
       pagedkv prove --timeout 30
+      pagedkv prove --faults
     """
     output = Output()
     try:
-        stands = prove(output.line, timeout, jobs)
+        is_good = (prove_faults if faults else prove)(output.line, timeout, jobs)
     except CrossHairMissing as error:
         raise CannotRun(str(error)) from error
-    output.verdict("every contract stands" if stands else "not every contract stands", stands)
-    ctx.exit(Exit.FOUND_NOTHING if stands else Exit.FOUND_FAULTS)
+    except BadPatch as error:
+        raise CannotRun(f"a fault does not fit this version of the package: {error}") from error
+    if faults:
+        words = "every fault of a rule is refuted" if is_good else "a fault of a rule survives"
+    else:
+        words = "every contract stands" if is_good else "a contract does not stand"
+    output.verdict(words, is_good)
+    ctx.exit(Exit.FOUND_NOTHING if is_good else Exit.FOUND_FAULTS)

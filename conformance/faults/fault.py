@@ -53,4 +53,4 @@ class PlantedFault:
     tells_state: bool = True
     """Whether the faulty manager shows its state. If not, the worker alone has to find the fault."""
     shortest: int | None = None
-    """The fewest operations that show it, where exhaustive search has shown that they are more than twelve."""
+    """The fewest operations that show it, where exhaustive search has shown them to be more than twelve."""

@@ -72,9 +72,7 @@ def hunt(fault: PlantedFault, seed: int = 0, budget: int = PROFILES["quick"]) ->
     )
 
 
-def _runs(
-    subject: Subject, seed: int, mixes: tuple[str, ...], avoided: Avoids, budget: int
-) -> Iterator[Run]:
+def _runs(subject: Subject, seed: int, mixes: tuple[str, ...], avoided: Avoids, budget: int) -> Iterator[Run]:
     """The runs of a campaign, until they have spent the budget."""
     number = operations = 0
     while operations < budget:

@@ -4,9 +4,10 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import getfile
 from pathlib import Path
 
-import pagedkv
+from pagedkv.spec import World
 
 _OWN_PARTS_OF_SPEC = ("__init__.py", "hashing.py", "requests.py", "rules")
 """What a copy beside the original has of its own in ``spec``. The rest is data, compared across both."""
@@ -26,6 +27,11 @@ class BadPatch(Exception):
     """A patch that does not fit the package; the message says why."""
 
 
+def package_folder() -> Path:
+    """Where the package ``pagedkv`` is."""
+    return Path(getfile(World)).parents[1]
+
+
 def patched_package(patches: Sequence[Patch], target: Path, name: str = "pagedkv") -> Path:
     """Copy the package to ``target/name`` and change the copy; answers the folder to import it from.
 
@@ -34,7 +40,7 @@ def patched_package(patches: Sequence[Patch], target: Path, name: str = "pagedkv
     that both can be used in one process. Raises ``BadPatch`` unless each old text stands exactly once in its
     file, and the file belongs to the copy.
     """
-    source, copy = Path(pagedkv.__file__).parent, target / name
+    source, copy = package_folder(), target / name
     ignore = shutil.ignore_patterns("__pycache__")
     if name == "pagedkv":
         shutil.copytree(source, copy, ignore=ignore)

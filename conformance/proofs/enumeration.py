@@ -35,7 +35,8 @@ def enumerate_cases(contract: Contract) -> Enumerated:
         if breach is not None:
             num_cases += 1
             if breach:
-                return Enumerated(num_cases, f"{contract.name}{case}: {breach}")
+                call = f"{contract.name}({', '.join(map(repr, case))})"
+                return Enumerated(num_cases, f"{call}: {breach}")
     return Enumerated(num_cases, "")
 
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pagedkv
+from pagedkv.conformance.faults.patching import package_folder
 
 from .contracts import ALL, SUBJECTS, Contract
 
@@ -126,7 +126,7 @@ def check_contract(contract: Contract, budget: float, package_root: Path | None 
             done = subprocess.run(
                 command,
                 cwd=folder,
-                env=_environment(package_root or Path(pagedkv.__file__).parents[1]),
+                env=_environment(package_root or package_folder().parent),
                 capture_output=True,
                 text=True,
                 timeout=wall_limit,

@@ -43,7 +43,7 @@ def test_a_fault_is_explained_and_can_be_shown_again(process: Process, folder: P
     assert "Worker/reads_its_prefix is broken by end_pass with full" in told
     assert "Every position that a step reads holds the KV" in told
     assert "Because: request r" in told
-    assert "  1. submit r0 with p" in told
+    assert "  1. " in told and ". submit r" in told
     assert told.endswith("\nVerdict: 1 fault.\n")
     (trace,) = (folder / ".pagedkv" / "traces").iterdir()
     (again,) = [line for line in told.splitlines() if line.startswith("Again: ")]

@@ -1,4 +1,4 @@
-"""A campaign survives its subject, tells the same story on every machine, and knows what it was told to expect."""
+"""A campaign survives its subject, is the same on every machine, and knows what it was told to expect."""
 
 from pathlib import Path
 

@@ -45,7 +45,7 @@ def test_every_rule_is_judged() -> None:
 
 
 def borrowed(module: ModuleType) -> list[str]:
-    """The names in a module of contracts that come from the rules and are neither judged there nor plain data."""
+    """What a module of contracts takes from the rules and neither judges nor only stores values in."""
     judged = [contract.rule for contract in getattr(module, "CONTRACTS", ())]
     return [
         name

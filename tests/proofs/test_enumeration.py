@@ -44,13 +44,14 @@ def test_cases_outside_the_domain_do_not_count() -> None:
 
 def test_the_first_breach_is_told_with_its_arguments() -> None:
     tried = enumerate_cases(contract(doubles, [-1, 2, 3, 3]))
-    assert tried == (2, "test_enumeration.doubles(3,): AssertionError: 0")
+    assert tried.num_cases == 2
+    assert tried.counterexample.startswith("test_enumeration.doubles(3): AssertionError: 0")
 
 
 def test_any_error_is_a_breach() -> None:
     tried = enumerate_cases(contract(divides, [5, 2]))
     assert tried.num_cases == 2
-    assert "divides(2,): ZeroDivisionError" in tried.counterexample
+    assert "divides(2): ZeroDivisionError" in tried.counterexample
 
 
 @pytest.mark.parametrize("check", [has_no_domain, has_no_claim])

@@ -2,7 +2,7 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import allocation, copies, index, worker
+from pagedkv.spec.clauses import copies, index, worker
 
 from .elsewhere import COARSE
 
@@ -12,7 +12,9 @@ _OVERWRITTEN = Patch(
     "HandOff(request_id, source.block_id, boundary)",
 )
 _SHARED_TAIL = Patch(
-    "reference/single_type.py", "        if hit % self.block_size:\n", "        if hit % self.block_size < 0:\n"
+    "reference/single_type.py",
+    "        if hit % self.block_size:\n",
+    "        if hit % self.block_size < 0:\n",
 )
 _OWN_ENTRY = Patch("reference/kinds.py", "return boundary is not None and bool(", "return False and bool(")
 
@@ -29,7 +31,9 @@ FAULTS = (
         "owners-copy-reversed",
         "The copy for an owner's entry runs from the private block to the owner's.",
         "source and destination are swapped",
-        Patch("reference/kinds.py", "(source.block_id, private.block_id)", "(private.block_id, source.block_id)"),
+        Patch(
+            "reference/kinds.py", "(source.block_id, private.block_id)", "(private.block_id, source.block_id)"
+        ),
         (copies.OWNER_KEEPS_ITS_BLOCK,),
         COARSE,
     ),

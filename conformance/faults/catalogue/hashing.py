@@ -13,6 +13,7 @@ def _has_plain_prompts(world: World) -> bool:
 def _has_one_prompt_without_output(world: World) -> bool:
     return len(world.prompts) == 1
 
+
 _PLAIN = Unrelated(is_taken=_has_plain_prompts)
 
 FAULTS = (
@@ -32,7 +33,11 @@ FAULTS = (
         "adapter-hashed-as-salt",
         "The name of an adapter is hashed as if it were a salt.",
         "one kind of extra key passes for another",
-        Patch("spec/hashing.py", "keys.append(LoraName(request.lora_name))", "keys.append(CacheSalt(request.lora_name))"),
+        Patch(
+            "spec/hashing.py",
+            "keys.append(LoraName(request.lora_name))",
+            "keys.append(CacheSalt(request.lora_name))",
+        ),
         (hashing.NAMES_THE_PREFIX,),
         _PLAIN,
     ),
@@ -76,7 +81,9 @@ FAULTS = (
         "parent-left-out",
         "A unit's hash does not depend on the units before it.",
         "equal units after different prefixes are taken for the same",
-        Patch("spec/hashing.py", "hash_fn, parent, token_ids[start:end]", "hash_fn, None, token_ids[start:end]"),
+        Patch(
+            "spec/hashing.py", "hash_fn, parent, token_ids[start:end]", "hash_fn, None, token_ids[start:end]"
+        ),
         (hashing.NAMES_THE_PREFIX,),
         "every run has prompts of several units",
     ),

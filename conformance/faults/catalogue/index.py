@@ -98,7 +98,9 @@ FAULTS = (
         "attention-drops-shorter-keys",
         "An attention block that is filled up loses the key of its shorter prefix.",
         "an entry is announced removed that never stopped being valid",
-        Patch("reference/kinds.py", "keeps_keys: ClassVar[bool] = True", "keeps_keys: ClassVar[bool] = False"),
+        Patch(
+            "reference/kinds.py", "keeps_keys: ClassVar[bool] = True", "keeps_keys: ClassVar[bool] = False"
+        ),
         (index.PROMOTION,),
         COARSE,
     ),
@@ -185,7 +187,11 @@ FAULTS = (
         "reset-misses-a-block",
         "A reset leaves the last block of the free queue its keys.",
         "a loop ends one block early",
-        Patch("reference/pool.py", "range(self.num_gpu_blocks))\n        return True", "self.queue[:-1])\n        return True"),
+        Patch(
+            "reference/pool.py",
+            "range(self.num_gpu_blocks))\n        return True",
+            "self.queue[:-1])\n        return True",
+        ),
         (pool.RESET_WHEN_IDLE,),
         without("reset"),
     ),

@@ -4,14 +4,18 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import allocation, index, worker
 
-from .elsewhere import WITH_CACHING, ATTENTION_ALONE, COARSE, WITHOUT_CACHING, WITHOUT_DRAFT_MODELS, without
+from .elsewhere import ATTENTION_ALONE, COARSE, WITH_CACHING, WITHOUT_CACHING, without
 
 FAULTS = (
     PlantedFault(
         "keys-made-without-caching",
         "Blocks become keys although caching is off.",
         "a switch that is asked in one place and not in another",
-        Patch("reference/manager.py", "if self.enable_caching and not delay_cache_blocks:", "if not delay_cache_blocks:"),
+        Patch(
+            "reference/manager.py",
+            "if self.enable_caching and not delay_cache_blocks:",
+            "if not delay_cache_blocks:",
+        ),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         WITH_CACHING,
     ),
@@ -35,7 +39,11 @@ FAULTS = (
         "counter-starts-before-the-hit",
         "The blocks of a hit count as not yet named.",
         "blocks of others are named again",
-        Patch("reference/single_type.py", "self.num_cached_block[request_id] = hit // self.block_size", "self.num_cached_block[request_id] = 0"),
+        Patch(
+            "reference/single_type.py",
+            "self.num_cached_block[request_id] = hit // self.block_size",
+            "self.num_cached_block[request_id] = 0",
+        ),
         (index.PROMOTION, allocation.FULL_BLOCKS_BECOME_KEYS),
         WITHOUT_CACHING,
     ),
@@ -43,7 +51,11 @@ FAULTS = (
         "boundary-before-the-last-token",
         "The boundary that becomes a partial entry is that of the prompt without its last token.",
         "the prompt's end is rounded in two ways",
-        Patch("spec/rules/caching.py", "boundary = floor_to(num_prompt_tokens, unit)", "boundary = floor_to(num_prompt_tokens - 1, unit)"),
+        Patch(
+            "spec/rules/caching.py",
+            "boundary = floor_to(num_prompt_tokens, unit)",
+            "boundary = floor_to(num_prompt_tokens - 1, unit)",
+        ),
         (allocation.PARTIAL_PROMPT_END,),
         COARSE,
     ),
@@ -60,7 +72,11 @@ FAULTS = (
         "partial-entry-made-again",
         "Attention names the prompt's end in every call, also after the key was evicted.",
         "an evicted key comes back",
-        Patch("reference/kinds.py", "boundary <= length and request_id not in self.named_partial", "boundary <= length"),
+        Patch(
+            "reference/kinds.py",
+            "boundary <= length and request_id not in self.named_partial",
+            "boundary <= length",
+        ),
         (allocation.PARTIAL_PROMPT_END,),
         COARSE,
     ),

@@ -26,7 +26,11 @@ FAULTS = (
         "states-not-aligned",
         "The search for a state starts from the longest length, whether or not a state can end there.",
         "a hit is no multiple of the alignment",
-        Patch("spec/rules/hits.py", "range(floor_to(max_length, alignment), 0, -alignment)", "range(max_length, 0, -alignment)"),
+        Patch(
+            "spec/rules/hits.py",
+            "range(floor_to(max_length, alignment), 0, -alignment)",
+            "range(max_length, 0, -alignment)",
+        ),
         (hit.ALIGNED,),
         ATTENTION_ALONE,
         mixes=("mamba",),
@@ -35,7 +39,11 @@ FAULTS = (
         "eagle-drops-a-block",
         "Attention with a draft model gives up a block where one unit would do.",
         "a block is dropped instead of a unit",
-        Patch("spec/rules/hits.py", "length -= min(alignment, block_size)", "length = max(0, length - block_size)"),
+        Patch(
+            "spec/rules/hits.py",
+            "length -= min(alignment, block_size)",
+            "length = max(0, length - block_size)",
+        ),
         (hit.EAGLE_DROPS_ONE, hit.JUNCTION),
         WITHOUT_DRAFT_MODELS,
         _JUNCTION_ONLY,
@@ -212,7 +220,11 @@ FAULTS = (
         "cut-refuses-short-states",
         "A cut is refused where a group of states is shorter.",
         "an error where only states are short",
-        Patch("reference/coordinator.py", "width <= len(row) or isinstance(manager, MambaManager)", "width <= len(row)"),
+        Patch(
+            "reference/coordinator.py",
+            "width <= len(row) or isinstance(manager, MambaManager)",
+            "width <= len(row)",
+        ),
         (hit.TRUNCATION,),
         without("truncate"),
     ),
@@ -220,7 +232,9 @@ FAULTS = (
         "cut-accepts-short-attention",
         "A cut behind the end of a hit is not refused.",
         "a view claims tokens that it does not hold",
-        Patch("reference/coordinator.py", "width <= len(row) or isinstance(manager, MambaManager)", "width >= 0"),
+        Patch(
+            "reference/coordinator.py", "width <= len(row) or isinstance(manager, MambaManager)", "width >= 0"
+        ),
         (hit.TRUNCATION,),
         without("truncate"),
     ),
@@ -228,7 +242,9 @@ FAULTS = (
         "common-prefix-of-some",
         "Blocks count as common to all unless every request has another.",
         "a common prefix that some request does not have",
-        Patch("reference/kinds.py", "if any(other[i : i + 1] != [block]", "if all(other[i : i + 1] != [block]"),
+        Patch(
+            "reference/kinds.py", "if any(other[i : i + 1] != [block]", "if all(other[i : i + 1] != [block]"
+        ),
         (allocation.COMMON_PREFIX,),
         without("common prefix"),
     ),

@@ -88,7 +88,11 @@ FAULTS = (
         "popped-heads-freed-first",
         "Popped blocks are listed so that freeing them from the end frees heads first.",
         "a deferred free has another order than an immediate one",
-        Patch("reference/manager.py", "for row in rows for block_id in row]", "for row in rows for block_id in row[::-1]]"),
+        Patch(
+            "reference/manager.py",
+            "for row in rows for block_id in row]",
+            "for row in rows for block_id in row[::-1]]",
+        ),
         (pool.FREED_TAILS_FIRST,),
         without("pop"),
     ),
@@ -96,7 +100,9 @@ FAULTS = (
         "front-run-reversed",
         "Blocks without keys go to the front one by one, so that they stand there in the opposite order.",
         "the order of reuse depends on how a free is batched",
-        Patch("reference/pool.py", "self.queue = front + self.queue", "self.queue = front[::-1] + self.queue"),
+        Patch(
+            "reference/pool.py", "self.queue = front + self.queue", "self.queue = front[::-1] + self.queue"
+        ),
         (pool.FREED_TAILS_FIRST,),
         "every run frees requests",
     ),

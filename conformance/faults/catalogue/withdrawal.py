@@ -6,7 +6,9 @@ from pagedkv.spec.clauses import freeing, index, worker
 
 from .elsewhere import WITHOUT_CACHING, without
 
-_KEYS_STAY = Patch("reference/manager.py", "                manager.withdraw(request_id)\n", "                pass\n")
+_KEYS_STAY = Patch(
+    "reference/manager.py", "                manager.withdraw(request_id)\n", "                pass\n"
+)
 
 FAULTS = (
     PlantedFault(
@@ -42,7 +44,11 @@ FAULTS = (
         "withdrawal-for-everybody",
         "A withdrawal takes back what anybody published in this pass.",
         "a valid key is lost with an invalid one",
-        Patch("reference/single_type.py", "            if entry.request_id == request_id:\n", "            if entry:\n"),
+        Patch(
+            "reference/single_type.py",
+            "            if entry.request_id == request_id:\n",
+            "            if entry:\n",
+        ),
         (index.KEYS_STAY,),
         without("withdraw"),
     ),
@@ -66,7 +72,11 @@ FAULTS = (
         "withdrawal-refused-for-itself",
         "A request's own table counts as that of another.",
         "a preemption fails",
-        Patch("reference/single_type.py", " for other, row in self.rows.items() if other != request_id)", " for other, row in self.rows.items())"),
+        Patch(
+            "reference/single_type.py",
+            " for other, row in self.rows.items() if other != request_id)",
+            " for other, row in self.rows.items())",
+        ),
         (freeing.NOT_WHAT_OTHERS_TOOK,),
         without("withdraw"),
     ),
