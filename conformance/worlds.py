@@ -46,7 +46,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         max_requests=rng.choice((2, 3, 4)),
         max_step_tokens=rng.choice((block, 2 * block, 3 * block + 1, 2 * longest)),
         use_eagle=eagle == "all",
-        enable_caching=rng.random() > 0.04,
+        enable_caching=rng.random() > 0.08,
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
     )
 

@@ -64,6 +64,7 @@ def chunk_passes_no_last_state(step: Step, place: int) -> None:
 def chunk_passes_no_last_state_for_eagle(step: Step, place: int) -> None:
     """With EAGLE it is the block boundary before that."""
     assert step.is_in_prompt and step.is_eagle and place > step.start and is_last_state(step, place)
+    assert step.has_no_stops
     _judge_stop(step, place)
 
 
@@ -152,7 +153,8 @@ def chunk_is_cut_for_one_of_all_stops(step: Step) -> None:
 
 def chunk_is_cut_back_to_a_block(step: Step) -> None:
     """An offer that passes a block boundary, but ends inside a block of the prompt, is not used up."""
-    assert step.is_in_prompt and step.offer_end < step.num_prompt and step.offer_end % BLOCK != 0
+    assert step.is_in_prompt and step.has_no_stops
+    assert step.offer_end < step.num_prompt and step.offer_end % BLOCK != 0
     assert block_ends_within(step.start, step.offer_end)
     length = _chunk(step)
     assert length < step.offered, f"{length}"

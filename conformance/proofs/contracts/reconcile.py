@@ -59,7 +59,7 @@ def _judge_common(kinds: Sequence[Kind], max_length: int, alignment: int) -> Non
         _judge_names(kind, names, found.length, max_length, alignment)
 
 
-def common_hit_by_units(attention: Three, states: Three, max_length: int, drop_eagle: bool) -> None:
+def common_hit_by_units(attention: Three, states: Two, max_length: int, drop_eagle: bool) -> None:
     """One kind of each, blocks of two units, hits that may end inside a block."""
     assert max_length >= 0
     kinds = [Kind(False, 4, drop_eagle, attention), Kind(True, 4, drop_eagle, states)]
@@ -86,19 +86,17 @@ def common_hit_of_states_alone(some: Three, others: Three, max_length: int) -> N
     _judge_common([Kind(True, 4, True, some), Kind(True, 4, True, others)], max_length, UNIT)
 
 
-def common_hit_of_two_kinds_of_attention(
-    fine: Three, coarse: Four, max_length: int, drop_fine: bool, drop_coarse: bool
-) -> None:
-    """Two block sizes, of which one or both give up a block for EAGLE."""
+def common_hit_of_two_kinds_of_attention(fine: Three, coarse: Four, max_length: int, drop_fine: bool) -> None:
+    """Two block sizes, of which one may give up a block for EAGLE."""
     assert max_length >= 0
-    kinds = [Kind(False, 2, drop_fine, fine), Kind(False, 4, drop_coarse, coarse)]
+    kinds = [Kind(False, 2, drop_fine, fine), Kind(False, 4, False, coarse)]
     _judge_common(kinds, max_length, 4)
 
 
 def common_hit_of_two_kinds_of_attention_by_units(
     short: Two, long: Three, max_length: int, drop_long: bool
 ) -> None:
-    """Blocks of two and of three units, hits that may end inside either."""
+    """Blocks of two and of three units, hits that may end inside either; one may give up a unit."""
     assert max_length >= 0
     kinds = [Kind(False, 4, False, short), Kind(False, 6, drop_long, long)]
     _judge_common(kinds, max_length, UNIT)
@@ -154,7 +152,7 @@ CONTRACTS = (
         common_hit_of_two_kinds_of_attention,
         common_hit,
         (*_CLAUSES, hit.JUNCTION),
-        lambda: _with_flags(_caches(3, 4), 2),
+        lambda: _with_flags(_caches(4, 4), 1),
     ),
     Contract(
         common_hit_of_two_kinds_of_attention_by_units,
