@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pagedkv.invariants.worker import Work, Worker
 from pagedkv.spec import World
 from pagedkv.spec.life import Life
+from pagedkv.spec.rules.caching import partial_boundary
 from pagedkv.spec.rules.chunks import chunk_tokens
-from pagedkv.spec.rules.sizes import floor_to
 from pagedkv.spec.snapshot import HandOffName
 
 from .instance import Instance
@@ -59,7 +59,7 @@ def chunk_of(state: LoopState, life: Life, start: int, limit: int) -> int:
     num_new = min(limit, life.num_tokens - start)
     if not world.state_block_size:
         return num_new
-    boundary = floor_to(world.prompts[life.prompt].length, world.unit)
+    boundary = partial_boundary(world.prompts[life.prompt].length, world.unit, world.state_block_size)
     return chunk_tokens(
         start,
         num_new,

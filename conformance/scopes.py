@@ -47,6 +47,8 @@ _FULL = World(
     prompts=(Prompt((0, 0, 0), 1), Prompt((0, 1, 1), 2)),
     max_requests=2,
     max_step_tokens=3,
+    max_submits=2,
+    max_disturbances=2,
     chunk_limits=(1,),
 )
 _HYBRID = World(
@@ -65,7 +67,7 @@ SCOPES: Mapping[str, Scope] = {
     for scope in (
         Scope(
             "full",
-            "one group of full attention: 4 blocks, two requests that come and go without end",
+            "one group of full attention: 4 blocks beside null, two requests, two disturbances",
             _FULL,
             (*_LIFE_OF_A_KEY, coverage.RESUMED),
         ),

@@ -71,7 +71,7 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
             offset = rng.randrange(length)
             images = (Image(rng.choice(("x", "y")), offset, 1),)
         prompts.append(Prompt(tokens, length, salt, lora, images))
-    if rng.random() < 0.2:
+    if rng.random() < 0.25:
         return _random_twins(rng, prompts[0])
     return tuple(prompts)
 
@@ -79,7 +79,7 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
 def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
     """The same tokens with other salts, adapters and images: none may be taken for another."""
     first = rng.randrange(prompt.length)
-    other = (first + 1) % prompt.length
+    other = first ^ 1 if first ^ 1 < prompt.length else first // 2
     return (
         Prompt(prompt.tokens, prompt.length, salt="a"),
         Prompt(prompt.tokens, prompt.length, lora="a"),

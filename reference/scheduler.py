@@ -3,8 +3,8 @@
 from typing import Any
 
 from pagedkv.spec import Request
+from pagedkv.spec.rules.caching import partial_boundary
 from pagedkv.spec.rules.chunks import chunk_tokens
-from pagedkv.spec.rules.sizes import floor_to
 
 from .blocks import KVCacheBlock, KVCacheBlocks
 
@@ -22,13 +22,14 @@ class Scheduler:
         """How many of ``num_new_tokens`` tokens to compute now; 0 means wait (clauses Chunk/...)."""
         threshold = self.scheduler_config.long_prefill_token_threshold
         budget = self.max_num_scheduled_tokens
-        boundary = floor_to(request.num_prompt_tokens, self.hash_block_size)
+        block_size = self.cache_config.block_size
+        boundary = partial_boundary(request.num_prompt_tokens, self.hash_block_size, block_size)
         return chunk_tokens(
             start=request.num_computed_tokens + num_new_local_computed_tokens + num_external_computed_tokens,
             num_new_tokens=num_new_tokens,
             num_prompt_tokens=request.num_prompt_tokens,
             num_tokens=request.num_tokens,
-            block_size=self.cache_config.block_size,
+            block_size=block_size,
             max_step_tokens=min(budget, threshold) if threshold > 0 else budget,
             is_eagle=self.use_eagle,
             junction=request.shared_prefix_boundary,

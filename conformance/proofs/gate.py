@@ -20,7 +20,7 @@ from pagedkv.conformance.faults.patching import package_folder
 
 from .contracts import ALL, SUBJECTS, Contract
 
-SEARCH_BUDGET = 15.0
+SEARCH_BUDGET = 10.0
 """CPU seconds for a contract that is only searched."""
 
 

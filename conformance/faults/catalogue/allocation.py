@@ -156,8 +156,9 @@ FAULTS = (
             "moved_to = max(moved_from, min(row_length, running))",
             "moved_to = moved_from",
         ),
-        (allocation.HOLDS_NO_MORE,),
+        (allocation.HOLDS_NO_MORE, allocation.PREDICTION_IS_EXACT),
         WITHOUT_SPECULATIVE_BLOCKS,
+        "as long as the old ones stand where the new state would, only too many are taken",
     ),
     PlantedFault(
         "hit-taken-for-speculative",

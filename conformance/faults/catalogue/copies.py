@@ -11,12 +11,11 @@ _OVERWRITTEN = Patch(
     "HandOff(request_id, private.block_id, boundary)",
     "HandOff(request_id, source.block_id, boundary)",
 )
-_SHARED_TAIL = Patch(
-    "reference/single_type.py",
-    "        if hit % self.block_size:\n",
-    "        if hit % self.block_size < 0:\n",
+_FIRST_COPY = Patch(
+    "reference/manager.py",
+    "[KVCacheBlockCopy(src, dst) for src, dst in queued]",
+    "[KVCacheBlockCopy(src, dst) for src, dst in queued[1:]]",
 )
-_OWN_ENTRY = Patch("reference/kinds.py", "return boundary is not None and bool(", "return False and bool(")
 
 FAULTS = (
     PlantedFault(
@@ -41,35 +40,22 @@ FAULTS = (
         "shared-tail-written",
         "A request whose hit ends inside a block writes on in that block.",
         "a consumer writes into the shared tail",
-        _SHARED_TAIL,
-        (copies.CONSUMER_GETS_PRIVATE_BLOCK, worker.WRITES_ALONE),
+        Patch(
+            "reference/single_type.py",
+            "        if hit % self.block_size:\n",
+            "        if hit % self.block_size < 0:\n",
+        ),
+        (copies.CONSUMER_GETS_PRIVATE_BLOCK, worker.WRITES_ALONE, index.PROMOTION),
         COARSE,
-    ),
-    PlantedFault(
-        "shared-tail-written-unseen",
-        "A request whose hit ends inside a block writes on in that block, and nobody can look into the pool.",
-        "one request changes what another reads",
-        _SHARED_TAIL,
-        (worker.READS_ITS_PREFIX,),
-        COARSE,
-        tells_state=False,
+        "who wrote the block may still write it, or be about to name it again",
     ),
     PlantedFault(
         "own-entry-overwritten",
         "A request writes on in the state that its own partial entry names.",
         "an owner keeps writing under its published entry",
-        _OWN_ENTRY,
+        Patch("reference/kinds.py", "return boundary is not None and bool(", "return False and bool("),
         (copies.OWNER_KEEPS_ITS_BLOCK,),
         COARSE,
-    ),
-    PlantedFault(
-        "own-entry-overwritten-unseen",
-        "A request writes on in the state that its own entry names, and nobody can look into the pool.",
-        "a request starts from a state of another length",
-        _OWN_ENTRY,
-        (worker.READS_ITS_PREFIX,),
-        COARSE,
-        tells_state=False,
     ),
     PlantedFault(
         "entry-moved-without-keys",
@@ -90,6 +76,23 @@ FAULTS = (
         ),
         (copies.DRAINED_IN_ORDER,),
         COARSE,
+    ),
+    PlantedFault(
+        "first-copy-not-sent",
+        "The first copy of a step is released and not handed to the worker.",
+        "a private block is read before it was filled",
+        _FIRST_COPY,
+        (copies.DRAINED_IN_ORDER,),
+        COARSE,
+    ),
+    PlantedFault(
+        "first-copy-not-sent-unseen",
+        "The first copy of a step is not handed to the worker, and nobody can look into the pool.",
+        "a request reads what another wrote",
+        _FIRST_COPY,
+        (worker.READS_ITS_PREFIX,),
+        COARSE,
+        tells_state=False,
     ),
     PlantedFault(
         "overwritten-block-handed-over",

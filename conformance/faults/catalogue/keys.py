@@ -2,7 +2,7 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import allocation, index, worker
+from pagedkv.spec.clauses import allocation, index
 
 from .elsewhere import ATTENTION_ALONE, COARSE, WITH_CACHING, WITHOUT_CACHING, without
 
@@ -64,9 +64,9 @@ FAULTS = (
         "A state becomes a partial entry though its chunk ends further on.",
         "a hit on a state whose chunk did not end on that boundary",
         Patch("reference/kinds.py", "return end == boundary", "return boundary <= length"),
-        (worker.READS_ITS_PREFIX,),
+        (allocation.PARTIAL_PROMPT_END, index.PROMOTION),
         COARSE,
-        tells_state=False,
+        "the block may have the key of its real state",
     ),
     PlantedFault(
         "partial-entry-made-again",

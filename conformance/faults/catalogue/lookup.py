@@ -111,15 +111,6 @@ FAULTS = (
         mixes=("mamba",),
     ),
     PlantedFault(
-        "kinds-not-asked-again",
-        "A kind is not asked again when a later one has shortened the hit.",
-        "a state of a longer prefix is taken for the common hit",
-        Patch("spec/rules/reconcile.py", "if length == candidate:", "if length <= candidate:"),
-        (hit.LONGEST, index.LONGEST_HOLDER_ANSWERS),
-        ATTENTION_ALONE,
-        mixes=("full+mamba+mamba",),
-    ),
-    PlantedFault(
         "coverage-rounded-down",
         "A hit has the blocks that lie wholly in it.",
         "the last block of a hit is missing in some groups",

@@ -86,10 +86,12 @@ def common_hit_of_states_alone(some: Three, others: Three, max_length: int) -> N
     _judge_common([Kind(True, 4, True, some), Kind(True, 4, True, others)], max_length, UNIT)
 
 
-def common_hit_of_two_kinds_of_attention(fine: Three, coarse: Four, max_length: int, drop_fine: bool) -> None:
+def common_hit_of_two_kinds_of_attention(
+    fine: Three, coarse: Four, max_length: int, drop_coarse: bool
+) -> None:
     """Two block sizes, of which one may give up a block for EAGLE."""
     assert max_length >= 0
-    kinds = [Kind(False, 2, drop_fine, fine), Kind(False, 4, False, coarse)]
+    kinds = [Kind(False, 2, False, fine), Kind(False, 4, drop_coarse, coarse)]
     _judge_common(kinds, max_length, 4)
 
 

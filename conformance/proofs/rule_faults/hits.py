@@ -117,7 +117,7 @@ FAULTS = (
         "num_tokens // unit < len(cached)",
         (
             hits.full_hit_of_one_unit_blocks,
-            hits.state_hit_by_blocks,
+            hits.state_hit_by_units,
         ),
     ),
     _in_hits(

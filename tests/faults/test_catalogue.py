@@ -1,0 +1,61 @@
+"""The checks can fail: each planted fault is found by the clause it breaks, in a life a person can follow."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from pagedkv.conformance.faults.catalogue import all_faults
+from pagedkv.conformance.faults.hunt import MAX_OPERATIONS, hunt
+from pagedkv.spec import clauses
+
+FAULTS = {fault.name: fault for fault in all_faults()}
+
+# Clauses that no life of a manager can break, each with what holds it instead.
+ELSEWHERE = {
+    "Config/sizes_are_positive": "refused when a manager is made: tests of refusals",
+    "Config/sizes_divide": "refused when a manager is made: tests of refusals",
+    "Config/one_state_size": "refused when a manager is made: tests of refusals",
+    "Config/covered": "refused when a manager is made or called: tests of refusals",
+    "Hash/canonical": "the bytes themselves: tests of hashing",
+    "Chunk/ends_on_a_state": "the loop uses the rule itself: contracts",
+    "Chunk/progresses": "the loop uses the rule itself: contracts",
+    "Schedule/lookup_by_connector": "the scheduler of an engine: scenarios",
+    "Schedule/released_when_processed": "the scheduler of an engine: scenarios",
+    "Hit/off": "without caching there are no keys to answer with, and no life asks not to read: scenarios",
+    "Free/pop_keeps_holding": "a life frees what it has popped at once: scenarios",
+    "Pool/usage": "nothing is decided by it: scenarios",
+}
+
+
+def _hunt(name: str) -> tuple[bool, str, int, str]:
+    # Results of another process: a clause is compared by its id.
+    result = hunt(FAULTS[name])
+    return result.found, str(result.clause), result.operations, str(result.shown_elsewhere or "")
+
+
+@pytest.fixture(scope="module")
+def hunts() -> Iterator[dict[str, Future[tuple[bool, str, int, str]]]]:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        yield {name: pool.submit(_hunt, name) for name in FAULTS}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(hunts: dict[str, Future[tuple[bool, str, int, str]]], name: str) -> None:
+    found, clause, operations, elsewhere = hunts[name].result()
+    assert found, f"reported as {clause} after {operations} operations"
+    assert operations <= (FAULTS[name].shortest or MAX_OPERATIONS)
+    assert elsewhere == ""
+
+
+def test_names_are_unique() -> None:
+    assert len(FAULTS) == len(all_faults())
+
+
+def test_every_clause_that_a_life_can_break_has_a_planted_fault() -> None:
+    broken = {clause.id for fault in all_faults() for clause in (*fault.clauses, *fault.also)}
+    known = {clause.id for clause in clauses.ALL}
+    assert set(ELSEWHERE) <= known
+    assert known - broken == set(ELSEWHERE)
