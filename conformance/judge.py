@@ -1,15 +1,16 @@
 """One life of a subject under the laws, the worker and, in lockstep, the reference."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.invariants.view import Transition
 from pagedkv.spec import PreconditionError, World
-from pagedkv.spec.clauses import Clause, hashing
-from pagedkv.spec.moves import BeginPass, EndPass, Move
-from pagedkv.spec.outcomes import Nothing, Outcome, Raised
+from pagedkv.spec.clauses import Clause, allocation, hashing
+from pagedkv.spec.life import Life
+from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move
+from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
 from .coverage import shown_by
@@ -87,6 +88,8 @@ class Bout:
                 self.shown.update(shown_by(transition))
             yield from check_transition(transition)
         yield from worker_breaches
+        if after is None:
+            yield from self._idle_refusal(move, lives)
         if self._mirror and expected:
             mirrored = self._mirror.instance.snapshot()
             if self._mirrored and mirrored:
@@ -101,3 +104,25 @@ class Bout:
         self.snapshot = after
         if isinstance(move, EndPass):
             self._pass_began = None
+
+    def _idle_refusal(self, move: Move, lives: Mapping[str, Life]) -> Iterator[Breach]:
+        """An admission that is refused although nobody holds anything and the whole request would fit.
+
+        All that can be said of a manager that does not tell its state; a leak shows in the same way.
+        """
+        refused = isinstance(self.outcome, Allocated) and self.outcome.rows is None
+        if not refused or not isinstance(move, Admit) or any(life.is_running for life in lives.values()):
+            return
+        # A state has at most the one it starts from, the running one and a copy beside its speculative ones.
+        most = sum(
+            3 + group.speculative
+            if group.kind == "mamba"
+            else 1 + -(-lives[move.request].num_tokens // group.block_size)
+            for group in self.world.groups
+        )
+        if most < self.world.num_blocks:
+            yield Breach(
+                allocation.PREDICTION_IS_EXACT,
+                f"nobody holds a block of {self.world.num_blocks - 1}, {move.request} needs at most {most}, and "
+                "is answered None",
+            )

@@ -4,7 +4,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pagedkv.spec import Request, Snapshot, World, init_none_hash, sha256
+from pagedkv.spec import Request, Snapshot, World, init_none_hash, require, sha256
+from pagedkv.spec.clauses import Clause, allocation
+from pagedkv.spec.clauses import hit as hit_clauses
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
@@ -55,7 +57,7 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
 def _trial(name: str, factory: Callable[..., Any]) -> Any:
     try:
         manager = factory(FIRST_FOUR)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SubjectUnavailable(
             f"{name!r} raised {type(error).__name__} for a world of {FIRST_FOUR.num_blocks} blocks: {error}"
         ) from error
@@ -108,7 +110,12 @@ class OwnInstance:
 
     def lookup(self, life: Life, divergent: bool) -> Found:
         hit, blocks = self.manager.lookup(self._request(life))
-        return Found(hit, _rows(blocks))
+        require(
+            type(hit) is int and 0 <= hit < life.num_tokens,
+            hit_clauses.LEAVES_A_TOKEN,
+            f"lookup answered a hit of {hit!r} for a request of {life.num_tokens} tokens",
+        )
+        return Found(hit, self._rows("lookup", hit_clauses.BLOCKS_COVER_IT, blocks))
 
     def truncate(self, life: Life, num_tokens: int) -> Rows:
         raise NotImplementedError
@@ -119,14 +126,14 @@ class OwnInstance:
         blocks = self.manager.allocate(request, num_new_tokens)
         if blocks is None:
             return None
-        rows = _rows(blocks)
+        rows = self._rows("allocate", allocation.ANSWERS_NEW_ENTRIES, blocks)
         table = self._tables.setdefault(life.request, [[] for _ in rows])
         for row, new in zip(table, rows, strict=True):
             row.extend(new)
         return rows
 
     def table(self, life: Life) -> Rows:
-        return _rows(self._tables[life.request])
+        return tuple(tuple(row) for row in self._tables[life.request])
 
     def free(self, life: Life, withdraw: bool, pop: bool) -> None:
         self.manager.free(self._request(life))
@@ -166,6 +173,14 @@ class OwnInstance:
     def copy(self) -> "OwnInstance":
         raise NotImplementedError
 
-
-def _rows(blocks: Any) -> Rows:
-    return tuple(tuple(int(block) for block in row) for row in blocks)
+    def _rows(self, method: str, clause: Clause, blocks: Any) -> Rows:
+        """The blocks that a method answered. Refuses what cannot be ids of the pool, per group."""
+        rows = tuple(tuple(row) for row in blocks)
+        most = self.world.num_blocks - 1
+        ids = [block for row in rows for block in row]
+        require(
+            len(rows) == len(self.world.groups) and all(type(b) is int and 0 <= b <= most for b in ids),
+            clause,
+            f"{method} answered {rows!r}: it has to be {len(self.world.groups)} rows of ids from 0 to {most}",
+        )
+        return rows

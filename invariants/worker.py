@@ -186,7 +186,10 @@ class Worker:
 
     def _read(self, request: str, g: int, block: int, wanted: tuple[Prefix, ...]) -> Iterator[Breach]:
         found = self._slots(block, g, len(wanted))
-        if found != wanted or not block:
+        if not block:
+            because = f"request {request}, group {g}: has no block for what it reads, {_show(wanted)}"
+            yield Breach(worker.READS_ITS_PREFIX, because)
+        elif found != wanted:
             yield Breach(
                 worker.READS_ITS_PREFIX,
                 f"request {request}, group {g}, block {block}: reads {_show(found)} where its prefix is "

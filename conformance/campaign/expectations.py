@@ -4,10 +4,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from pagedkv.conformance.subjects import needs
 from pagedkv.spec import World, clauses
 from pagedkv.spec.moves import Move
+from pagedkv.spec.trace import kind_name
+from pagedkv.spec.world import GroupKind
 
 from .faults import Fault
 
@@ -23,6 +26,8 @@ AVOIDABLE = (
     "images",
 )
 """What a line can switch off: a capability, or prompts with adapters or images."""
+
+OPERATIONS = tuple(kind_name(move) for move in get_args(Move))
 
 
 class BadExpectations(Exception):
@@ -56,10 +61,12 @@ def read_expectations(path: Path) -> tuple[Expectation, ...]:
     """The lines of a TOML file with tables ``[[expect]]``. Raises ``BadExpectations``."""
     try:
         content = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise BadExpectations(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadExpectations(f"{path} cannot be read as TOML: {error}") from error
-    lines = content.get("expect")
-    if set(content) != {"expect"} or not isinstance(lines, list):
+    lines = content.get("expect", [])
+    if not set(content) <= {"expect"} or not isinstance(lines, list):
         raise BadExpectations(f"{path} has to consist of tables [[expect]]")
     return tuple(_expectation(path, i, line) for i, line in enumerate(lines, 1))
 
@@ -75,6 +82,12 @@ def _expectation(path: Path, number: int, line: object) -> Expectation:
         raise BadExpectations(f"{where}: {what}; it has {', '.join(fields)}")
     if line["clause"] not in {clause.id for clause in clauses.ALL}:
         raise BadExpectations(f"{where}: there is no clause {line['clause']!r}: see `pagedkv clauses`")
+    if line.get("operation", "*") not in ("*", *OPERATIONS):
+        raise BadExpectations(
+            f"{where}: operation is {line['operation']!r}; it can be one of {', '.join(OPERATIONS)}"
+        )
+    if not set(line.get("groups", "*").split("+")) <= {"*", *get_args(GroupKind)}:
+        raise BadExpectations(f"{where}: groups is {line['groups']!r}; it is a mix such as full+mamba")
     if line.get("avoid", "") not in ("", *AVOIDABLE):
         raise BadExpectations(f"{where}: avoid is {line['avoid']!r}; it can be one of {', '.join(AVOIDABLE)}")
     return Expectation(**line)

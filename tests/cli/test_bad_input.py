@@ -51,7 +51,7 @@ BAD_INPUT = [
     (("check", "reference", "--groups", "full:4"), "there is no kind of group 'full:4'"),
     (("check", "reference", "--groups", "+".join(["full"] * 5)), "5 groups are too many"),
     (("check", "examples.own_manager:make", "--groups", "mamba"), "manages full and not mamba"),
-    (("check", "reference", "--expect", "nowhere.toml"), "nowhere.toml cannot be read as TOML"),
+    (("check", "reference", "--expect", "nowhere.toml"), "nowhere.toml cannot be read: No such file"),
     (("check", "reference", "--expect", "torn.toml"), "torn.toml cannot be read as TOML"),
     (("check", "reference", "--expect", "other.toml"), "has to consist of tables [[expect]]"),
     (

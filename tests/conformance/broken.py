@@ -39,6 +39,51 @@ class Raises(OwnManager):
         raise RuntimeError("no free today")
 
 
+class NeverServes(OwnManager):
+    """Always says that there is no room."""
+
+    def allocate(self, request: Request, num_new_tokens: int) -> Blocks | None:
+        return None
+
+
+class NeverFrees(OwnManager):
+    """Keeps every block for ever."""
+
+    def free(self, request: Request) -> None:
+        self.tables.pop(request.request_id, None)
+
+
+class BeyondThePool(OwnManager):
+    """Names blocks that there are not."""
+
+    def allocate(self, request: Request, num_new_tokens: int) -> Blocks | None:
+        rows = super().allocate(request, num_new_tokens)
+        return rows and [[block + 1_000_000 for block in row] for row in rows]
+
+
+class EndlessHit(OwnManager):
+    """Has everything cached, and no blocks for it."""
+
+    def lookup(self, request: Request) -> tuple[int, Blocks]:
+        return 10**12, [[]]
+
+
+def never_serves(world: World) -> NeverServes:
+    return NeverServes(world)
+
+
+def never_frees(world: World) -> NeverFrees:
+    return NeverFrees(world)
+
+
+def beyond_the_pool(world: World) -> BeyondThePool:
+    return BeyondThePool(world)
+
+
+def endless_hit(world: World) -> EndlessHit:
+    return EndlessHit(world)
+
+
 def dies(world: World) -> Dies:
     return Dies(world)
 

@@ -45,6 +45,20 @@ def test_what_a_subject_raises_is_its_fault() -> None:
     assert all("no free today" in finding.run.breaches[0].because for finding in verdict.unexpected)
 
 
+@pytest.mark.parametrize(
+    ("factory", "clause"),
+    [
+        ("never_serves", "Allocate/prediction_is_exact"),
+        ("never_frees", "Allocate/prediction_is_exact"),
+        ("beyond_the_pool", "Allocate/answers_new_entries"),
+        ("endless_hit", "Hit/leaves_a_token"),
+    ],
+)
+def test_an_answer_that_serves_nobody_or_names_nothing_is_a_fault(factory: str, clause: str) -> None:
+    verdict = judged(f"{BROKEN}:{factory}", 1000)
+    assert clause in {finding.fault.clause.id for finding in verdict.unexpected}
+
+
 def test_the_number_of_processes_changes_nothing() -> None:
     one, three = (check(subject_named("reference"), 700, 5, MIXES, jobs=jobs) for jobs in (1, 3))
     assert (one.operations, one.runs, one.shown) == (three.operations, three.runs, three.shown)
@@ -99,6 +113,8 @@ def test_what_is_avoided_does_not_happen() -> None:
         ("[[expect]]\nclause = 'Pool/none'\nreason = 'x'", "there is no clause"),
         ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 3", "has to be a string"),
         ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\navoid = 'rain'", "avoid is 'rain'"),
+        ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\noperation = 'zap'", "operation is 'zap'"),
+        ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\ngroups = 'zap'", "groups is 'zap'"),
     ],
 )
 def test_a_bad_expectations_file_is_refused_with_a_reason(tmp_path: Path, text: str, what: str) -> None:
