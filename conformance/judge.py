@@ -123,6 +123,6 @@ class Bout:
         if most < self.world.num_blocks:
             yield Breach(
                 allocation.PREDICTION_IS_EXACT,
-                f"nobody holds a block of {self.world.num_blocks - 1}, {move.request} needs at most {most}, and "
-                "is answered None",
+                f"nobody holds one of {self.world.num_blocks - 1} blocks, {move.request} needs at most {most}, "
+                "and is answered None",
             )
