@@ -106,8 +106,8 @@ class Bout:
             self._pass_began = None
 
     def _idle_refusal(self, move: Move, lives: Mapping[str, Life]) -> Iterator[Breach]:
-                f"nobody holds any of {self.world.num_blocks - 1} blocks, {move.request} needs at most {most}"
-                " and is answered None",
+        """An admission that is refused although nobody holds anything and the whole request would fit.
+
         All that can be said of a manager that does not tell its state; a leak shows in the same way.
         """
         refused = isinstance(self.outcome, Allocated) and self.outcome.rows is None
@@ -123,6 +123,6 @@ class Bout:
         if most < self.world.num_blocks:
             yield Breach(
                 allocation.PREDICTION_IS_EXACT,
-                f"nobody holds any of {self.world.num_blocks - 1} blocks, {move.request} needs at most {most}"
-                " and is answered None",
+                f"nobody holds a block, {move.request} needs at most {most} of {self.world.num_blocks - 1}, "
+                "and is answered None",
             )

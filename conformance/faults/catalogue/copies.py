@@ -11,10 +11,10 @@ _OVERWRITTEN = Patch(
     "HandOff(request_id, private.block_id, boundary)",
     "HandOff(request_id, source.block_id, boundary)",
 )
-_FIRST_COPY = Patch(
+_SENT_REVERSED = Patch(
     "reference/manager.py",
     "[KVCacheBlockCopy(src, dst) for src, dst in queued]",
-    "[KVCacheBlockCopy(src, dst) for src, dst in queued[1:]]",
+    "[KVCacheBlockCopy(dst, src) for src, dst in queued]",
 )
 
 FAULTS = (
@@ -78,18 +78,18 @@ FAULTS = (
         COARSE,
     ),
     PlantedFault(
-        "first-copy-not-sent",
-        "The first copy of a step is released and not handed to the worker.",
+        "copies-sent-reversed",
+        "The worker is told to copy from the destination to the source.",
         "a private block is read before it was filled",
-        _FIRST_COPY,
+        _SENT_REVERSED,
         (copies.DRAINED_IN_ORDER,),
         COARSE,
     ),
     PlantedFault(
-        "first-copy-not-sent-unseen",
-        "The first copy of a step is not handed to the worker, and nobody can look into the pool.",
+        "copies-sent-reversed-unseen",
+        "The worker is told to copy from the destination to the source, and nobody can look into the pool.",
         "a request reads what another wrote",
-        _FIRST_COPY,
+        _SENT_REVERSED,
         (worker.READS_ITS_PREFIX,),
         COARSE,
         tells_state=False,

@@ -61,12 +61,12 @@ FAULTS = (
     ),
     PlantedFault(
         "state-named-when-passed",
-        "A state becomes a partial entry though its chunk ends further on.",
+        "A state becomes a partial entry in every call that has passed the boundary.",
         "a hit on a state whose chunk did not end on that boundary",
         Patch("reference/kinds.py", "return end == boundary", "return boundary <= length"),
-        (allocation.PARTIAL_PROMPT_END, index.PROMOTION),
+        (index.MOVE_TAKES_ALL, index.PROMOTION),
         COARSE,
-        "the block may have the key of its real state",
+        "the block has lost that key to a private block, or has the key of its real state",
     ),
     PlantedFault(
         "partial-entry-made-again",

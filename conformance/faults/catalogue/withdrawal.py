@@ -58,7 +58,7 @@ FAULTS = (
         "the keys of a request go with it",
         Patch("reference/manager.py", "        if withdraw:\n", "        if True:\n"),
         (index.KEYS_STAY,),
-        WITHOUT_CACHING,
+        "every run frees requests",
     ),
     PlantedFault(
         "published-not-cleared",
