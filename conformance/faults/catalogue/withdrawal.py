@@ -12,14 +12,6 @@ _KEYS_STAY = Patch(
 
 FAULTS = (
     PlantedFault(
-        "withdrawn-keys-stay",
-        "A request that loses its place in the pass that scheduled it leaves its keys.",
-        "keys of withdrawn work stay",
-        _KEYS_STAY,
-        (freeing.WITHDRAWN_KEYS_GO,),
-        without("withdraw"),
-    ),
-    PlantedFault(
         "withdrawn-keys-stay-unseen",
         "A request that loses its place leaves its keys, and nobody can look into the pool.",
         "a request reads what was never computed",
@@ -27,18 +19,6 @@ FAULTS = (
         (worker.READS_ITS_PREFIX,),
         without("withdraw"),
         tells_state=False,
-    ),
-    PlantedFault(
-        "withdrawal-evicts",
-        "A withdrawal takes all keys off the blocks it published, older ones too.",
-        "a valid key is lost with an invalid one",
-        Patch(
-            "reference/single_type.py",
-            "self.block_pool.withdraw_key(entry.block_id, entry.key)",
-            "self.block_pool.evict_blocks([entry.block_id])",
-        ),
-        (index.KEYS_STAY,),
-        without("withdraw"),
     ),
     PlantedFault(
         "withdrawal-for-everybody",
@@ -51,14 +31,6 @@ FAULTS = (
         ),
         (index.KEYS_STAY,),
         without("withdraw"),
-    ),
-    PlantedFault(
-        "finished-keys-withdrawn",
-        "Every free withdraws, also when the step has run.",
-        "the keys of a request go with it",
-        Patch("reference/manager.py", "        if withdraw:\n", "        if True:\n"),
-        (index.KEYS_STAY,),
-        "every run frees requests",
     ),
     PlantedFault(
         "published-not-cleared",
