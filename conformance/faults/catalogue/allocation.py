@@ -28,9 +28,10 @@ FAULTS = (
             "                manager.allocate_new_blocks(request_id, num_new_computed_tokens, start, end, is_first)\n"
             "            )\n",
         ),
-        (worker.WRITES_ALONE,),
+        (allocation.HITS_BEFORE_NEW, worker.WRITES_ALONE),
         ATTENTION_ALONE,
-        also=(allocation.HITS_BEFORE_NEW,),
+        "the evicted block may be one that the request goes on to write",
+        mixes=("full+mamba+mamba",),
     ),
     PlantedFault(
         "hit-added-before-the-check",

@@ -42,6 +42,7 @@ FAULTS = (
         ),
         (pool.NEVER_MORE_THAN_FREE,),
         COARSE,
+        mixes=("full+mamba+mamba",),
     ),
     PlantedFault(
         "moved-entry-not-counted",

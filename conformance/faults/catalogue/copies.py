@@ -131,6 +131,7 @@ FAULTS = (
         ),
         (copies.HAND_OFF_DIES_WITH_REQUEST,),
         COARSE,
+        mixes=("full+mamba+mamba",),
     ),
 )
 _ = index

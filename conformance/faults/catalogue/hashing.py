@@ -64,6 +64,7 @@ FAULTS = (
         Patch("spec/hashing.py", "MultiModalKey(identifier, offset) for", "MultiModalKey(identifier, 0) for"),
         (hashing.NAMES_THE_PREFIX,),
         _PLAIN,
+        mixes=("full+mamba+mamba",),
     ),
     PlantedFault(
         "images-left-out-of-output-units",

@@ -29,6 +29,7 @@ FAULTS = (
         Patch("reference/pool.py", "for key in self.keys[block_id]:", "for key in self.keys[block_id][:1]:"),
         (index.BOTH_WAYS,),
         COARSE,
+        mixes=("full+mamba+mamba",),
     ),
     PlantedFault(
         "longest-holder-dropped",

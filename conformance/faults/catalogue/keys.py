@@ -79,6 +79,7 @@ FAULTS = (
         ),
         (allocation.PARTIAL_PROMPT_END,),
         COARSE,
+        mixes=("full+full+mamba",),
     ),
     PlantedFault(
         "partial-entry-remembered-after-the-request",

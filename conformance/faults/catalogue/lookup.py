@@ -44,9 +44,9 @@ FAULTS = (
             "length -= min(alignment, block_size)",
             "length = max(0, length - block_size)",
         ),
-        (hit.EAGLE_DROPS_ONE, hit.JUNCTION),
+        (hit.EAGLE_DROPS_ONE, hit.JUNCTION, hit.BLOCKS_COVER_IT),
         WITHOUT_DRAFT_MODELS,
-        _JUNCTION_ONLY,
+        _JUNCTION_ONLY + "; a connector asks each kind alone",
     ),
     PlantedFault(
         "eagle-flag-for-the-last-group-only",

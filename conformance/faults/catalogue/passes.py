@@ -36,6 +36,15 @@ FAULTS = (
         COARSE,
     ),
     PlantedFault(
+        "guard-not-asked-by-attention",
+        "A hit that ends inside an attention block is served while a step fills that block.",
+        "a copy of a block that the same step writes",
+        Patch("reference/kinds.py", "list(row[-1:]) if hit % self.block_size else []", "[]"),
+        (copies.SAME_PASS_WAITS,),
+        COARSE,
+        mixes=("full+mamba+mamba",),
+    ),
+    PlantedFault(
         "guard-not-asked-at-block-ends",
         "A state on a block boundary is hit in the pass whose step writes it.",
         "a state is read that the same step writes",

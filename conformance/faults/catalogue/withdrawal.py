@@ -7,10 +7,18 @@ from pagedkv.spec.clauses import freeing, index, worker
 from .elsewhere import WITHOUT_CACHING, without
 
 _KEYS_STAY = Patch(
-    "reference/manager.py", "                manager.withdraw(request_id)\n", "                pass\n"
+    "reference/single_type.py", "self.block_pool.withdraw_key(entry.block_id, entry.key)", "pass"
 )
 
 FAULTS = (
+    PlantedFault(
+        "withdrawn-keys-stay",
+        "A request that loses its place in the pass that scheduled it leaves its keys.",
+        "keys of withdrawn work stay",
+        _KEYS_STAY,
+        (freeing.WITHDRAWN_KEYS_GO,),
+        without("withdraw"),
+    ),
     PlantedFault(
         "withdrawn-keys-stay-unseen",
         "A request that loses its place leaves its keys, and nobody can look into the pool.",
@@ -19,6 +27,20 @@ FAULTS = (
         (worker.READS_ITS_PREFIX,),
         without("withdraw"),
         tells_state=False,
+        mixes=("full",),
+    ),
+    PlantedFault(
+        "withdrawal-evicts",
+        "A withdrawal takes all keys off the blocks it published, older ones too.",
+        "a valid key is lost with an invalid one",
+        Patch(
+            "reference/single_type.py",
+            "self.block_pool.withdraw_key(entry.block_id, entry.key)",
+            "self.block_pool.evict_blocks([entry.block_id])",
+        ),
+        (index.KEYS_STAY,),
+        without("withdraw"),
+        mixes=("full+mamba",),
     ),
     PlantedFault(
         "withdrawal-for-everybody",
@@ -31,6 +53,21 @@ FAULTS = (
         ),
         (index.KEYS_STAY,),
         without("withdraw"),
+    ),
+    PlantedFault(
+        "finished-keys-withdrawn",
+        "Every free takes back what the request published last, also when its step has run.",
+        "the keys of a request go with it",
+        Patch(
+            "reference/single_type.py",
+            "        self.num_cached_block.pop(request_id, None)\n",
+            "        self.num_cached_block.pop(request_id, None)\n"
+            "        for entry in self.published:\n"
+            "            if entry.request_id == request_id:\n"
+            "                self.block_pool.withdraw_key(entry.block_id, entry.key)\n",
+        ),
+        (index.KEYS_STAY,),
+        WITHOUT_CACHING,
     ),
     PlantedFault(
         "published-not-cleared",
