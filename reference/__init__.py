@@ -1,6 +1,7 @@
 """The model: the smallest program that does what the clauses say, with the standard names."""
 
-from .blocks import KVCacheBlock, KVCacheBlocks
+from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
+
 from .kinds import FullAttentionManager, MambaManager
 from .manager import KVCacheManager
 from .pool import BlockPool

@@ -1,7 +1,6 @@
 """All groups of a deployment, and the lookups over them."""
 
 from collections.abc import Sequence
-from math import lcm
 
 from pagedkv.spec import (
     BlockHash,
@@ -9,15 +8,14 @@ from pagedkv.spec import (
     KVCacheConfig,
     KVCacheSpec,
     MambaSpec,
-    UnsupportedError,
-    ValuePreconditionError,
     require,
 )
-from pagedkv.spec.clauses import config, hit
+from pagedkv.spec.blocks import KVCacheBlock
+from pagedkv.spec.clauses import hit
+from pagedkv.spec.deployment import check_groups
 from pagedkv.spec.rules.reconcile import Kind, common_hit, kind_hit
 from pagedkv.spec.rules.sizes import blocks_for
 
-from .blocks import KVCacheBlock
 from .kinds import FullAttentionManager, MambaManager
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager, cached_boundaries, hit_row
@@ -48,24 +46,9 @@ class KVCacheCoordinator:
         scheduler_block_size: int,
         use_eagle: bool,
     ) -> None:
+        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size)
         groups = kv_cache_config.kv_cache_groups
         specs = [group.kv_cache_spec for group in groups]
-        for spec in specs:
-            require(type(spec) in _MANAGERS, config.COVERED, f"{type(spec).__name__}", UnsupportedError)
-        require(bool(groups), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
-        sizes = [spec.block_size for spec in specs]
-        require(
-            scheduler_block_size > 0
-            and scheduler_block_size % lcm(*sizes) == 0
-            and all(size % pool.hash_block_size == 0 for size in sizes),
-            config.SIZES_DIVIDE,
-            f"block sizes {sizes}, hash_block_size {pool.hash_block_size}, "
-            f"scheduler_block_size {scheduler_block_size}",
-            ValuePreconditionError,
-        )
-        state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
-        require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
-
         self.pool = pool
         self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size)
         self.single_type_managers = tuple(

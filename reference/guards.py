@@ -2,18 +2,12 @@
 
 from collections.abc import Sequence
 
-from pagedkv.spec import Request, UnsupportedError, require
-from pagedkv.spec.clauses import allocation, config
+from pagedkv.spec import Request, require
+from pagedkv.spec.blocks import KVCacheBlock
+from pagedkv.spec.clauses import allocation
 from pagedkv.spec.rules.sizes import blocks_for
 
-from .blocks import KVCacheBlock
 from .single_type import SingleTypeKVCacheManager
-
-
-def refuse_uncovered(**arguments: tuple[object, object]) -> None:
-    """Refuse an argument that is not what this part of the specification covers."""
-    for name, (given, covered) in arguments.items():
-        require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
 
 
 def require_fitting_hit(

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self, cast
 
-from pagedkv.spec import MambaSpec, UnsupportedError, require
-from pagedkv.spec.clauses import config
+from pagedkv.spec import MambaSpec
+from pagedkv.spec.blocks import BlockList
+from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.hits import Hit, full_attention_hit, mamba_hit
 from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, skipped_entries
 
-from .blocks import BlockList
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
 
@@ -69,8 +69,7 @@ class MambaManager(SingleTypeKVCacheManager):
     keeps_keys: ClassVar[bool] = False
 
     def __init__(self, kv_cache_spec: MambaSpec, *args: object, **kwargs: object) -> None:
-        mode = kv_cache_spec.mamba_cache_mode
-        require(mode == "align", config.COVERED, f"mamba_cache_mode is {mode!r}", UnsupportedError)
+        refuse_uncovered(mamba_cache_mode=(kv_cache_spec.mamba_cache_mode, "align"))
         super().__init__(kv_cache_spec, *args, **kwargs)  # type: ignore[arg-type]
         self.hand_offs: list[HandOff] = []
 

@@ -11,12 +11,13 @@ from pagedkv.spec import (
     ValuePreconditionError,
     require,
 )
+from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from pagedkv.spec.clauses import allocation, config, freeing
+from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.caching import cacheable_length
 
-from .blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from .coordinator import KVCacheCoordinator
-from .guards import refuse_uncovered, require_fitting_hit
+from .guards import require_fitting_hit
 from .kinds import MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of

@@ -2,27 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from pagedkv.spec import (
     BlockHash,
     BlockHashWithGroupId,
     Request,
-    UnsupportedError,
     ValuePreconditionError,
     make_block_hash_with_group_id,
     require,
 )
-from pagedkv.spec.clauses import config, index, pool
-
-from .blocks import BlockList, KVCacheBlock, ids_of
-
-
-class Key(NamedTuple):
-    """A prefix that a block answers for."""
-
-    name: BlockHashWithGroupId
-    num_tokens: int
+from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
+from pagedkv.spec.clauses import index, pool
+from pagedkv.spec.deployment import check_pool
 
 
 class BlockPool:
@@ -39,11 +30,7 @@ class BlockPool:
         hash_block_size: int,
         enable_kv_cache_events: bool = False,
     ) -> None:
-        for name, size in (("num_gpu_blocks", num_gpu_blocks), ("hash_block_size", hash_block_size)):
-            require(size > 0, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
-        require(
-            not enable_kv_cache_events, config.COVERED, "enable_kv_cache_events is True", UnsupportedError
-        )
+        check_pool(num_gpu_blocks, hash_block_size, enable_kv_cache_events)
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
         self.hash_block_size = hash_block_size
@@ -75,6 +62,14 @@ class BlockPool:
     def null_block(self) -> KVCacheBlock:
         """The placeholder for positions without storage."""
         return KVCacheBlock(self, 0)
+
+    def ref_count(self, block_id: int) -> int:
+        """How many hold the block."""
+        return self.ref_counts[block_id]
+
+    def primary_key(self, block_id: int) -> Key | None:
+        """The longest prefix that the block answers for."""
+        return next(iter(self.keys[block_id]), None)
 
     def get_num_free_blocks(self) -> int:
         """How many blocks can be taken."""

@@ -3,10 +3,9 @@
 from typing import Any
 
 from pagedkv.spec import Request
+from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
 from pagedkv.spec.rules.caching import partial_boundary
 from pagedkv.spec.rules.chunks import chunk_tokens
-
-from .blocks import KVCacheBlock, KVCacheBlocks
 
 
 class Scheduler:

@@ -4,15 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
 
-from pagedkv.spec import BlockHash, KVCacheSpec, Request, UnsupportedError, require
+from pagedkv.spec import BlockHash, KVCacheSpec, Request, require
+from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import config
+from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.caching import partial_boundary
 from pagedkv.spec.rules.hits import Hit
 from pagedkv.spec.rules.rows import Growth
 from pagedkv.spec.rules.sizes import blocks_for
 
-from .blocks import BlockList, KVCacheBlock, ids_of
-from .pool import BlockPool, Key
+from .pool import BlockPool
 
 
 class Published(NamedTuple):
@@ -61,13 +62,12 @@ class SingleTypeKVCacheManager(ABC):
         needs_kv_cache_zeroing: bool = False,
         max_admission_blocks_per_request: int | None = None,
     ) -> None:
-        for name, given, covered in (
-            ("dcp_world_size", dcp_world_size, 1),
-            ("pcp_world_size", pcp_world_size, 1),
-            ("needs_kv_cache_zeroing", needs_kv_cache_zeroing, False),
-            ("max_admission_blocks_per_request", max_admission_blocks_per_request, None),
-        ):
-            require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
+        refuse_uncovered(
+            dcp_world_size=(dcp_world_size, 1),
+            pcp_world_size=(pcp_world_size, 1),
+            needs_kv_cache_zeroing=(needs_kv_cache_zeroing, False),
+            max_admission_blocks_per_request=(max_admission_blocks_per_request, None),
+        )
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
         self.enable_caching = enable_caching
@@ -163,8 +163,7 @@ class SingleTypeKVCacheManager(ABC):
         pcp_world_size: int = 1,
     ) -> tuple[tuple[list[KVCacheBlock], ...], int]:
         """The hit of these groups, asked alone: blocks per group and length in tokens. Changes nothing."""
-        for name, size in (("dcp_world_size", dcp_world_size), ("pcp_world_size", pcp_world_size)):
-            require(size == 1, config.COVERED, f"{name} is {size}", UnsupportedError)
+        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
         unit, size = block_pool.hash_block_size, kv_cache_spec.block_size
         require(
             alignment_tokens == unit or alignment_tokens % size == 0,

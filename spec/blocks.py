@@ -2,12 +2,28 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import NamedTuple, Protocol, overload
 
-from pagedkv.spec import BlockHashWithGroupId
+from .hashing import BlockHashWithGroupId
 
-if TYPE_CHECKING:
-    from .pool import BlockPool
+
+class Key(NamedTuple):
+    """A prefix that a block answers for."""
+
+    name: BlockHashWithGroupId
+    num_tokens: int
+
+
+class Pool(Protocol):
+    """What a view needs to know of the pool that it looks into."""
+
+    def ref_count(self, block_id: int) -> int:
+        """How many hold the block."""
+        ...
+
+    def primary_key(self, block_id: int) -> Key | None:
+        """The longest prefix that the block answers for."""
+        ...
 
 
 class KVCacheBlock:
@@ -15,26 +31,26 @@ class KVCacheBlock:
 
     __slots__ = ("_pool", "block_id")
 
-    def __init__(self, pool: "BlockPool", block_id: int) -> None:
+    def __init__(self, pool: Pool, block_id: int) -> None:
         self._pool = pool
         self.block_id = block_id
 
     @property
     def ref_cnt(self) -> int:
         """How many hold the block; 0 and without meaning for the null block."""
-        return self._pool.ref_counts[self.block_id]
+        return self._pool.ref_count(self.block_id)
 
     @property
     def block_hash(self) -> BlockHashWithGroupId | None:
         """The primary key."""
-        keys = self._pool.keys[self.block_id]
-        return keys[0].name if keys else None
+        primary = self._pool.primary_key(self.block_id)
+        return primary.name if primary else None
 
     @property
     def block_hash_num_tokens(self) -> int | None:
         """How many tokens the primary key's prefix has."""
-        keys = self._pool.keys[self.block_id]
-        return keys[0].num_tokens if keys else None
+        primary = self._pool.primary_key(self.block_id)
+        return primary.num_tokens if primary else None
 
     @property
     def is_null(self) -> bool:
@@ -59,7 +75,7 @@ class BlockList(Sequence[KVCacheBlock]):
 
     __slots__ = ("_ids", "_pool")
 
-    def __init__(self, pool: "BlockPool", ids: Sequence[int]) -> None:
+    def __init__(self, pool: Pool, ids: Sequence[int]) -> None:
         self._pool = pool
         self._ids = ids
 

@@ -1,0 +1,41 @@
+"""Which deployments and arguments are refused, whoever manages the cache."""
+
+from math import lcm
+
+from .cache_specs import FullAttentionSpec, KVCacheConfig, MambaSpec
+from .clauses import config
+from .refusals import UnsupportedError, ValuePreconditionError, require
+
+
+def refuse_uncovered(**arguments: tuple[object, object]) -> None:
+    """Refuse each argument, given as (value, what is covered), that is not what is covered."""
+    for name, (given, covered) in arguments.items():
+        require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
+
+
+def check_pool(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events: bool) -> None:
+    """Refuse a pool without blocks, a unit without tokens, and events."""
+    for name, size in (("num_gpu_blocks", num_gpu_blocks), ("hash_block_size", hash_block_size)):
+        require(size > 0, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
+    refuse_uncovered(enable_kv_cache_events=(enable_kv_cache_events, False))
+
+
+def check_groups(kv_cache_config: KVCacheConfig, hash_block_size: int, scheduler_block_size: int) -> None:
+    """Refuse groups that are not covered, and sizes that do not divide each other."""
+    specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
+    for spec in specs:
+        known = type(spec) in (FullAttentionSpec, MambaSpec)
+        require(known, config.COVERED, type(spec).__name__, UnsupportedError)
+    require(bool(specs), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
+    sizes = [spec.block_size for spec in specs]
+    require(
+        scheduler_block_size > 0
+        and scheduler_block_size % lcm(*sizes) == 0
+        and all(size % hash_block_size == 0 for size in sizes),
+        config.SIZES_DIVIDE,
+        f"block sizes {sizes}, hash_block_size {hash_block_size}, "
+        f"scheduler_block_size {scheduler_block_size}",
+        ValuePreconditionError,
+    )
+    state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
+    require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
