@@ -7,10 +7,11 @@ from pathlib import Path
 from .engines import vllm as vllm_engine
 from .own import subject_of_factory
 from .subjects import Subject, SubjectUnavailable, reference
+from .torch_subject import DEVICE, NAME, torch_subject
 
 
 def subject_named(name: str) -> Subject:
-    """The subject ``reference``, ``vllm`` or ``module:factory``.
+    """The subject ``reference``, ``impl``, ``impl@DEVICE``, ``vllm`` or ``module:factory``.
 
     Raises ``SubjectUnavailable`` with what to do when there is no such subject, or it cannot be made here.
     """
@@ -18,10 +19,13 @@ def subject_named(name: str) -> Subject:
         return reference()
     if name == "vllm":
         return vllm_engine.vllm()
+    kind, _, device = name.partition(DEVICE)
+    if kind == NAME:
+        return torch_subject(device or "cpu")
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise SubjectUnavailable(
-            f"there is no subject {name!r}: take `reference`, `vllm`, or `module:factory` for your manager"
+            f"there is no subject {name!r}: take `reference`, `impl`, `vllm`, or `module:factory` for your manager"
         )
     here = str(Path.cwd())
     if here not in sys.path:

@@ -148,11 +148,11 @@ class BlockPool:
         kv_cache_group_id: int,
         block_mask: Sequence[bool] | None = None,
         keep_keys: bool = False,
-    ) -> list[tuple[int, Key]]:
+    ) -> None:
         """Name blocks ``num_cached_blocks`` up to ``num_full_blocks`` by the prefixes they complete.
 
         Null and masked blocks are left out. ``keep_keys`` says that the blocks only grow, so that
-        the keys they have stay true. Answers which keys are new, and on which block.
+        the keys they have stay true.
         """
         wanted = [
             (blocks[i].block_id, self._key(request, (i + 1) * block_size, kv_cache_group_id))
@@ -165,7 +165,8 @@ class BlockPool:
                 index.PROMOTION,
                 f"block {block_id} has a primary key already and is to get one of {key.num_tokens} tokens",
             )
-        return [(block_id, key) for block_id, key in wanted if self._add_key(block_id, key, keep_keys)]
+        for block_id, key in wanted:
+            self._add_key(block_id, key, keep_keys)
 
     def cache_partial_block(
         self,
@@ -234,17 +235,16 @@ class BlockPool:
         block_hash = request.block_hashes[num_tokens // self.hash_block_size - 1]
         return Key(make_block_hash_with_group_id(block_hash, group_id), num_tokens)
 
-    def _add_key(self, block_id: int, key: Key, keep_keys: bool) -> bool:
+    def _add_key(self, block_id: int, key: Key, keep_keys: bool) -> None:
         held = self.keys[block_id]
         if key in held:
-            return False
+            return
         if held and held[0].num_tokens < key.num_tokens and not keep_keys:
             self._drop_keys(block_id)
             held = ()
         longer = not held or held[0].num_tokens < key.num_tokens
         self.keys[block_id] = (key, *held) if longer else (*held, key)
         self.index[key.name] = (*self.index.get(key.name, ()), block_id)
-        return True
 
     def _drop_keys(self, block_id: int) -> None:
         for key in self.keys[block_id]:

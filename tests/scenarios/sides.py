@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-SIDES = ("reference",)
+SIDES = ("reference", "impl")
 
 
 def load(name: str) -> ModuleType:

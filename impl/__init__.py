@@ -1,0 +1,18 @@
+"""The same manager on torch tensors, with the standard names."""
+
+from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
+
+from .kinds import FullAttentionManager, MambaManager
+from .manager import KVCacheManager
+from .pool import BlockPool
+from .scheduler import Scheduler
+
+__all__ = [
+    "BlockPool",
+    "FullAttentionManager",
+    "KVCacheBlock",
+    "KVCacheBlocks",
+    "KVCacheManager",
+    "MambaManager",
+    "Scheduler",
+]

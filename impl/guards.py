@@ -1,0 +1,55 @@
+"""What an operation refuses before it changes anything."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from pagedkv.spec import Request, ValuePreconditionError, require
+from pagedkv.spec.blocks import KVCacheBlock
+from pagedkv.spec.clauses import allocation
+
+from .single_type import SingleTypeKVCacheManager
+
+Value = TypeVar("Value")
+
+
+def checked_start(request: Request, num_new_tokens: int, hit: int, max_model_len: int) -> int:
+    """Where the new tokens begin. Refuses none, and more than a request can have."""
+    start = request.num_computed_tokens + hit
+    require(
+        0 < num_new_tokens <= max_model_len - start,
+        allocation.ASKS_FOR_SOMETHING,
+        f"num_new_tokens is {num_new_tokens} after {start} tokens, max_model_len is {max_model_len}",
+        ValuePreconditionError,
+    )
+    return start
+
+
+def check_hit(
+    managers: Sequence[SingleTypeKVCacheManager],
+    request: Request,
+    hit: int,
+    rows: Sequence[Sequence[KVCacheBlock]],
+) -> None:
+    """Refuse a hit that does not fill its rows, or that the request has no use for any more."""
+    has_table = request.request_id in managers[0].ledger.rows
+    excess = [len(row) * manager.block_size - hit for row, manager in zip(rows, managers, strict=True)]
+    fills = all(0 <= e < manager.block_size for e, manager in zip(excess, managers, strict=True))
+    ends_somewhere = not any(row and row[-1].is_null for row in rows)
+    is_due = not hit or not (has_table or request.num_computed_tokens)
+    require(
+        hit >= 0 and fills and ends_somewhere and is_due,
+        allocation.FITS_THE_HIT,
+        f"request {request.request_id!r} takes {hit} tokens in {[len(row) for row in rows]} blocks per "
+        f"group, {request.num_computed_tokens} are computed, it {'has a' if has_table else 'has no'} table",
+    )
+
+
+def one_for_each(name: str, values: Sequence[Value], requests: Sequence[Request]) -> Sequence[Value]:
+    """``values``, if there is one for each request. Refuses any other number."""
+    require(
+        len(values) == len(requests),
+        allocation.ASKS_FOR_SOMETHING,
+        f"{name} has {len(values)} values for {len(requests)} requests",
+        ValuePreconditionError,
+    )
+    return values

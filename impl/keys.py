@@ -1,0 +1,275 @@
+"""The keys of all blocks, and the index that finds them."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import torch
+from torch import Tensor
+
+from pagedkv.spec import (
+    BlockHash,
+    BlockHashWithGroupId,
+    UnsupportedError,
+    make_block_hash_with_group_id,
+    require,
+)
+from pagedkv.spec.blocks import Key
+from pagedkv.spec.clauses import config
+
+from .layout import BUCKET, DIGEST_WORDS, NOBODY, Buckets, Keys, cloned
+from .ops.fixed import Names, join_holders, leave_holders, names_of, put, same_name
+from .ops.index import find, insert, remove
+
+_FIRST_ROWS = 8
+_MAX_ROWS = 2**29
+"""So that cells have int32 numbers."""
+_MAX_DIGEST = 8 * DIGEST_WORDS
+
+
+def _buckets_for(num_rows: int) -> int:
+    """A power of two as ``num_rows`` is, by which the index is at most half full."""
+    return 2 * num_rows // BUCKET
+
+
+def names_of_hashes(hashes: Sequence[BlockHash], groups: Tensor) -> Names:
+    """The keys of these digests in ``groups`` [n]. Refuses a digest that is longer than 32 bytes."""
+    longest = max(map(len, hashes), default=0)
+    require(
+        longest <= _MAX_DIGEST,
+        config.COVERED,
+        f"a block hash has {longest} bytes, not up to {_MAX_DIGEST}",
+        UnsupportedError,
+    )
+    device = groups.device
+    if not hashes:
+        return Names(
+            torch.zeros((0, DIGEST_WORDS), dtype=torch.int64, device=device), groups.to(torch.uint8), groups
+        )
+    padded = bytearray(b"".join(digest.ljust(_MAX_DIGEST, b"\0") for digest in hashes))
+    digest = torch.frombuffer(padded, dtype=torch.int64).view(-1, DIGEST_WORDS).to(device)
+    length = torch.tensor([len(digest) for digest in hashes], dtype=torch.uint8, device=device)
+    return Names(digest, length, groups)
+
+
+class KeyStore:
+    """Which keys each block has, and which blocks each key has."""
+
+    def __init__(self, num_blocks: int, device: torch.device) -> None:
+        self.keys = Keys.empty(num_blocks, _FIRST_ROWS, device)
+        self.buckets = Buckets.empty(_buckets_for(_FIRST_ROWS), device)
+
+    def copy(self) -> "KeyStore":
+        """An independent store in the same state."""
+        twin = KeyStore.__new__(KeyStore)
+        twin.keys, twin.buckets = cloned(self.keys), cloned(self.buckets)
+        return twin
+
+    # Looking
+
+    def find(self, names: Names) -> Tensor:
+        """The block that has held each key longest, int64 [n]; ``NOBODY`` where there is none."""
+        rows = find(self.keys, self.buckets, names)
+        return torch.where(rows >= 0, self.keys.block[rows].long(), NOBODY)
+
+    def has_keys(self, blocks: Tensor) -> Tensor:
+        """Whether each of these blocks has a key, bool [n]."""
+        return self.keys.first[blocks] >= 0
+
+    def primary_tokens(self, blocks: Tensor) -> Tensor:
+        """The tokens of each block's primary key, int64 [n]; 0 without one."""
+        rows = self.keys.first[blocks].long()
+        return torch.where(rows >= 0, self.keys.num_tokens[rows].long(), 0)
+
+    def of_block(self, block: int) -> tuple[Key, ...]:
+        """The keys of one block, the primary first."""
+        return self._written(self._rows_of(torch.tensor([block], device=self.keys.first.device)))
+
+    def primary_of(self, block: int) -> Key | None:
+        """The primary key of one block."""
+        row = self.keys.first[block : block + 1].long()
+        return None if int(row) < 0 else self._written(row)[0]
+
+    def all_keys(self) -> tuple[list[tuple[Key, ...]], dict[BlockHashWithGroupId, tuple[int, ...]]]:
+        """The keys of every block, and the blocks of every key, the longest holder first."""
+        keys = self.keys
+        rows = (keys.block >= 0).nonzero().view(-1)
+        written = dict(zip(rows.tolist(), self._written(rows), strict=True))
+        first, after, newer = keys.first.tolist(), keys.after.tolist(), keys.newer.tolist()
+        block, cell = keys.block.tolist(), keys.cell.tolist()
+        by_block = []
+        for row in first:
+            held = []
+            while row != NOBODY:
+                held.append(written[row])
+                row = after[row]
+            by_block.append(tuple(held))
+        index = {}
+        for head in written:
+            if cell[head] != NOBODY:
+                holders, row = [block[head]], newer[head]
+                while row != head:
+                    holders.append(block[row])
+                    row = newer[row]
+                index[written[head].name] = tuple(holders)
+        return by_block, index
+
+    # Changing
+
+    def add(self, blocks: Tensor, names: Names, num_tokens: Tensor, keep_keys: bool) -> Tensor:
+        """Name each of ``blocks`` [n], all different, by a prefix; answers which had not the key before.
+
+        A longer prefix becomes the primary key, after which a block that is written on (not ``keep_keys``)
+        has no other; a shorter one joins the others (clauses Index/promotion, Index/partial_entry).
+        """
+        is_new = ~self._has(blocks, names, num_tokens)
+        blocks, names, num_tokens = blocks[is_new], names.at(is_new), num_tokens[is_new]
+        is_longer = self.primary_tokens(blocks) < num_tokens
+        if not keep_keys:
+            self.drop(blocks[is_longer])
+        rows = self._new_rows(len(blocks))
+        keys = self.keys
+        put(keys.digest, rows, names.digest)
+        put(keys.length, rows, names.length)
+        put(keys.group, rows, names.group)
+        put(keys.num_tokens, rows, num_tokens)
+        put(keys.block, rows, blocks)
+        put(keys.after, rows, torch.where(is_longer, keys.first[blocks].long(), NOBODY))
+        for row in rows[~is_longer].split(1):
+            put(keys.after, self._rows_of(keys.block[row].long())[-1:], row)
+        put(keys.first, blocks[is_longer], rows[is_longer])
+        self._join(rows)
+        return is_new
+
+    def drop(self, blocks: Tensor) -> None:
+        """Take every key off these blocks [n], all different."""
+        rows = self._rows_of(blocks)
+        self._leave(rows)
+        put(self.keys.first, blocks, NOBODY)
+        self._retire(rows)
+
+    def withdraw(self, block: int, key: Names, num_tokens: int) -> None:
+        """Take one key off one block, if it is there."""
+        keys = self.keys
+        held = self._rows_of(torch.tensor([block], device=keys.first.device))
+        is_it = same_name(keys, held, key.at(torch.zeros_like(held)))
+        gone = held[is_it & (keys.num_tokens[held] == num_tokens)]
+        if len(gone):
+            left = held[held != gone]
+            put(keys.after, left, torch.cat([left[1:], torch.full_like(left[:1], NOBODY)]))
+            put(keys.first, torch.tensor([block], device=left.device), left[0] if len(left) else NOBODY)
+            self._leave(gone)
+            self._retire(gone)
+
+    def move(self, src: int, dst: int) -> None:
+        """Give every key of one block to another one, as its newest holder (clause Index/move_takes_all)."""
+        keys = self.keys
+        rows = self._rows_of(torch.tensor([src], device=keys.first.device))
+        self._leave(rows)
+        put(keys.block, rows, dst)
+        keys.first[dst] = keys.first[src]
+        keys.first[src] = NOBODY
+        self._join(rows)
+
+    # The rows
+
+    def _join(self, rows: Tensor) -> None:
+        """Make rows the newest holders of their keys, in order; rows of one key may be among them."""
+        names = names_of(self.keys, rows)
+        order, continues = _equals_together(names)
+        rows = rows[order]
+        begins = join_holders(self.keys, rows, find(self.keys, self.buckets, names.at(order)), continues)
+        insert(self.keys, self.buckets, rows[begins])
+
+    def _leave(self, rows: Tensor) -> None:
+        """Take rows out of the rings of holders, and their keys out of the index where none is left."""
+        keys = self.keys
+        heads = keys.cell[rows] >= 0
+        put(keys.block, rows, NOBODY)
+        heirs = leave_holders(keys, rows)
+        inherits = heads & (heirs >= 0)
+        cells = keys.cell[rows[inherits]].long()
+        put(self.buckets.rows.view(-1), cells, heirs[inherits])
+        put(keys.cell, heirs[inherits], cells)
+        put(keys.cell, rows[inherits], NOBODY)
+        remove(self.keys, self.buckets, rows[heads & (heirs < 0)])
+
+    def _rows_of(self, blocks: Tensor) -> Tensor:
+        """The rows of all keys of these blocks; of a single one, in order."""
+        found, rows = [], self.keys.first[blocks].long()
+        while len(rows := rows[rows >= 0]):
+            found.append(rows)
+            rows = self.keys.after[rows].long()
+        return torch.cat(found) if found else rows
+
+    def _has(self, blocks: Tensor, names: Names, num_tokens: Tensor) -> Tensor:
+        """Whether each block has the key already."""
+        keys, has = self.keys, torch.zeros(len(blocks), dtype=torch.bool, device=blocks.device)
+        rows = keys.first[blocks].long()
+        while bool((rows >= 0).any()):
+            has |= same_name(keys, rows, names) & (keys.num_tokens[rows] == num_tokens)
+            rows = torch.where(rows >= 0, keys.after[rows].long(), NOBODY)
+        return has
+
+    def _new_rows(self, count: int) -> Tensor:
+        keys = self.keys
+        if keys.num_unused < count:
+            self._grow(len(keys.block) + count)
+        keys = self.keys
+        rows = keys.unused[keys.num_unused - count : keys.num_unused].long().flip(0)
+        keys.num_unused -= count
+        return rows
+
+    def _retire(self, rows: Tensor) -> None:
+        """Give rows back that are in no list any more."""
+        keys = self.keys
+        keys.unused[keys.num_unused : keys.num_unused + len(rows)] = rows.to(keys.unused.dtype)
+        keys.num_unused += len(rows)
+
+    def _grow(self, at_least: int) -> None:
+        """Make room for more keys; the index stays at most half full."""
+        old = self.keys
+        num_old = num_rows = len(old.block)
+        while num_rows < at_least:
+            num_rows *= 2
+        require(
+            num_rows <= _MAX_ROWS,
+            config.COVERED,
+            f"more than {_MAX_ROWS // 2} keys at once",
+            UnsupportedError,
+        )
+        self.keys = new = Keys.empty(0, num_rows - num_old, old.first.device)
+        for column in fields(Keys):
+            mine, more = getattr(old, column.name), getattr(new, column.name)
+            if column.name == "unused":
+                # What was not in use before is on top of the stack, and taken first.
+                mine, more = more + num_old, mine
+            setattr(new, column.name, torch.cat([mine, more]) if isinstance(mine, Tensor) else mine + more)
+        self.buckets = Buckets.empty(_buckets_for(num_rows), old.first.device)
+        insert(self.keys, self.buckets, (new.cell >= 0).nonzero().view(-1))
+
+    def _written(self, rows: Tensor) -> tuple[Key, ...]:
+        """The keys of these rows as bytes."""
+        keys = self.keys
+        columns = (keys.length[rows], keys.group[rows], keys.num_tokens[rows])
+        digests = keys.digest[rows].contiguous().view(torch.uint8).view(len(rows), _MAX_DIGEST)
+        return tuple(
+            Key(make_block_hash_with_group_id(BlockHash(bytes(digest[:length])), group), num_tokens)
+            for digest, length, group, num_tokens in zip(
+                digests.tolist(), *(column.tolist() for column in columns), strict=True
+            )
+        )
+
+
+def _equals_together(names: Names) -> tuple[Tensor, Tensor]:
+    """An order in which equal keys stand together as they came, and which of it has the key before it."""
+    order = torch.arange(len(names.group), device=names.group.device)
+    for column in (names.length, names.group, *names.digest.unbind(1)):
+        order = order[torch.argsort(column[order], stable=True)]
+    ordered = names.at(order)
+    continues = torch.zeros(len(order), dtype=torch.bool, device=order.device)
+    continues[1:] = (
+        (ordered.digest[1:] == ordered.digest[:-1]).all(1)
+        & (ordered.length[1:] == ordered.length[:-1])
+        & (ordered.group[1:] == ordered.group[:-1])
+    )
+    return order, continues

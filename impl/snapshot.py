@@ -1,0 +1,62 @@
+"""The state of the tensors in neutral form."""
+
+import torch
+
+from pagedkv.spec import BlockHash, BlockHashWithGroupId, Snapshot, make_block_hash_with_group_id
+from pagedkv.spec.snapshot import CopyName, HandOffName, Marks
+
+from .coordinator import KVCacheCoordinator
+from .layout import DIGEST_WORDS
+from .ledger import WITHDRAWN, Ledger
+
+
+def snapshot_of(coordinator: KVCacheCoordinator) -> Snapshot[BlockHashWithGroupId]:
+    """Everything that the clauses name as state. Changes nothing."""
+    pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
+    names = {row: request_id for request_id, row in (ledger.gone | ledger.rows).items()}
+    by_block, index = pool.keys.all_keys()
+    by_group = sorted(ledger.copies.rows.tolist(), key=lambda entry: entry[0])
+    pins: dict[str, tuple[int, ...]] = {}
+    for row, block in ledger.pins.rows.tolist():
+        pins[names[row]] = (*pins.get(names[row], ()), block)
+    return Snapshot(
+        ref_counts=tuple(pool.ref_counts.tolist()),
+        keys=tuple(tuple(key.name for key in keys) for keys in by_block),
+        queue=tuple(pool.queued().tolist()),
+        index=index,
+        tables={r: tuple(tuple(m.row(row).tolist()) for m in managers) for r, row in ledger.rows.items()},
+        num_cached={
+            r: tuple(int(m.tables.num_cached[row]) for m in managers) for r, row in ledger.rows.items()
+        },
+        copies=tuple(CopyName(*entry) for entry in by_group),
+        hand_offs=tuple(
+            HandOffName(names[row], group, block, num_tokens)
+            for row, group, block, num_tokens in sorted(
+                ledger.hand_offs.rows.tolist(), key=lambda entry: entry[1]
+            )
+        ),
+        pins=pins,
+        marks=_marks(coordinator, ledger, names),
+    )
+
+
+def _marks(
+    coordinator: KVCacheCoordinator, ledger: Ledger, names: dict[int, str]
+) -> Marks[BlockHashWithGroupId]:
+    managers = coordinator.single_type_managers
+    filled: list[set[int]] = [set() for _ in managers]
+    for group, block, filler in ledger.filled.rows.tolist():
+        if filler != WITHDRAWN:
+            filled[group].add(block)
+    published: list[list[tuple[str, int, BlockHashWithGroupId]]] = [[] for _ in managers]
+    entries = ledger.published.rows
+    digests = entries[:, -DIGEST_WORDS:].contiguous().view(torch.uint8).view(len(entries), 8 * DIGEST_WORDS)
+    for entry, digest in zip(entries.tolist(), digests.tolist(), strict=True):
+        group, row, block, _, length = entry[:5]
+        key = make_block_hash_with_group_id(BlockHash(bytes(digest[:length])), group)
+        published[group].append((names[row], block, key))
+    named = tuple(
+        {r: boundary for r, row in ledger.rows.items() if (boundary := int(m.tables.named_partial[row]))}
+        for m in managers
+    )
+    return Marks(tuple(frozenset(blocks) for blocks in filled), tuple(map(tuple, published)), named)
