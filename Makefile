@@ -3,6 +3,7 @@
 
 PYTHON ?= python3.11
 VENV := .venv
+PROFILE ?= quick
 VLLM_VENV := .venv-vllm
 VLLM_VERSION ?= 0.28.0
 VLLM_FLAGS ?= --ops 200000 --expect expectations/vllm-0.28.toml --report reports/vllm-0.28.0
@@ -23,8 +24,8 @@ unexport PYTHONPATH
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-check: $(VENV)/check-ready  ## hold the reference to every clause, profile quick
-	$(BIN)/pagedkv check reference --profile quick
+check: $(VENV)/check-ready  ## hold the torch manager to the model and to every clause, PROFILE=quick, ci or deep
+	$(BIN)/pagedkv check impl --profile $(PROFILE)
 
 test: $(VENV)/dev-ready  ## run the whole test suite
 	$(BIN)/python -m pytest
@@ -62,7 +63,7 @@ $(VENV)/made: constraints.txt
 	$(PIP) install --constraint constraints.txt setuptools
 	touch $@
 
-$(VENV)/check-ready: EXTRA := check
+$(VENV)/check-ready: EXTRA := check,impl
 $(VENV)/prove-ready: EXTRA := prove
 $(VENV)/dev-ready: EXTRA := dev
 $(VENV)/check-ready $(VENV)/prove-ready $(VENV)/dev-ready: $(VENV)/made pyproject.toml setup.py

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from setuptools import setup
 
-ROOMS = ("spec", "reference", "invariants", "conformance")
+ROOMS = ("spec", "reference", "invariants", "impl", "conformance")
 
 package = Path(__file__).resolve().parent / "src" / "pagedkv"
 lost = [room for room in ROOMS if not (package / room).is_dir()]

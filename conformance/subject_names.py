@@ -25,7 +25,7 @@ def subject_named(name: str) -> Subject:
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise SubjectUnavailable(
-            f"there is no subject {name!r}: take `reference`, `impl`, `vllm`, or `module:factory` for your manager"
+            f"there is no subject {name!r}: take `reference`, `impl`, `vllm`, or `module:factory` for yours"
         )
     here = str(Path.cwd())
     if here not in sys.path:

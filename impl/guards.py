@@ -1,15 +1,13 @@
 """What an operation refuses before it changes anything."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from pagedkv.spec import Request, ValuePreconditionError, require
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import allocation
+from pagedkv.spec.hashing import encode_token_ids
 
 from .single_type import SingleTypeKVCacheManager
-
-Value = TypeVar("Value")
 
 
 def checked_start(request: Request, num_new_tokens: int, hit: int, max_model_len: int) -> int:
@@ -44,12 +42,21 @@ def check_hit(
     )
 
 
-def one_for_each(name: str, values: Sequence[Value], requests: Sequence[Request]) -> Sequence[Value]:
-    """``values``, if there is one for each request. Refuses any other number."""
-    require(
-        len(values) == len(requests),
-        allocation.ASKS_FOR_SOMETHING,
-        f"{name} has {len(values)} values for {len(requests)} requests",
-        ValuePreconditionError,
-    )
-    return values
+def checked_batch(
+    requests: Sequence[Request],
+    counts: Sequence[int],
+    new_token_ids: Sequence[int | Sequence[int]] | None,
+    max_model_len: int,
+) -> list[int]:
+    """Where the new tokens of each request begin. Refuses what would be refused of any of them."""
+    appended = counts if new_token_ids is None else new_token_ids
+    for name, given in (("num_new_tokens", counts), ("new_token_ids", appended)):
+        require(
+            len(given) == len(requests),
+            allocation.ASKS_FOR_SOMETHING,
+            f"{name} has {len(given)} values for {len(requests)} requests",
+            ValuePreconditionError,
+        )
+    for tokens in new_token_ids or ():
+        encode_token_ids([tokens] if isinstance(tokens, int) else tokens)
+    return [checked_start(r, count, 0, max_model_len) for r, count in zip(requests, counts, strict=True)]

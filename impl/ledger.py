@@ -60,14 +60,38 @@ class Ledger:
         self.rows[request_id] = row
         return row
 
-    def close(self, request_id: str) -> None:
-        """Take the number back, at once or when the pass ends."""
+    def close(self, request_id: str) -> Tensor:
+        """Forget a request; answers its pins, int64 [n], still held.
+
+        Its number is free at once, or when the pass ends whose marks name it.
+        """
         row = self.rows.pop(request_id)
+        self.hand_offs.keep(self.hand_offs.rows[:, 0] != row)
+        is_its = self.pins.rows[:, 0] == row
+        pinned = self.pins.rows[is_its, 1]
+        self.pins.keep(~is_its)
         marks = torch.cat([self.filled.rows[:, 2], self.published.rows[:, 1]])
         if bool((marks == row).any()):
             self.gone[request_id] = row
         else:
             self.spare_rows.append(row)
+        return pinned
+
+    # What is queued
+
+    def take_copies(self) -> Tensor:
+        """Drain the copies: sources and destinations, int64 [n, 2], group by group."""
+        queued = self.copies.rows
+        self.copies.clear()
+        return queued[queued[:, 0].argsort(stable=True), 1:]
+
+    def take_hand_offs(self) -> Tensor:
+        """Drain the hand-offs, group by group; each block is noted as pinned."""
+        queued = self.hand_offs.rows
+        entries = queued[queued[:, 1].argsort(stable=True)]
+        self.pins.append(entries[:, 0], entries[:, 2])
+        self.hand_offs.clear()
+        return entries
 
     # The pass
 

@@ -17,11 +17,10 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks, ids_of
 from pagedkv.spec.clauses import config, freeing
 from pagedkv.spec.deployment import refuse_uncovered
-from pagedkv.spec.hashing import encode_token_ids
 
 from .allocation import allocate, allocate_many, calls_of, is_taken_by_others, publish
 from .coordinator import KVCacheCoordinator
-from .guards import check_hit, checked_start, one_for_each
+from .guards import check_hit, checked_batch, checked_start
 from .pool import BlockPool
 from .snapshot import snapshot_of
 
@@ -196,16 +195,11 @@ class KVCacheManager:
         beforehand. Answers which requests were served, and what ``allocate_slots`` answers for each.
         """
         counts = [num_new_tokens] * len(requests) if isinstance(num_new_tokens, int) else num_new_tokens
-        calls = [
-            (request, checked_start(request, count, 0, self.max_model_len), count)
-            for request, count in zip(requests, one_for_each("num_new_tokens", counts, requests), strict=True)
-        ]
+        starts = checked_batch(requests, counts, new_token_ids, self.max_model_len)
         if new_token_ids is not None:
-            for tokens in one_for_each("new_token_ids", new_token_ids, requests):
-                encode_token_ids([tokens] if isinstance(tokens, int) else tokens)
             for request, tokens in zip(requests, new_token_ids, strict=True):
                 request.append_output_token_ids(tokens)
-        blocks = self._serve(calls)
+        blocks = self._serve(list(zip(requests, starts, counts, strict=True)))
         return [one is not None for one in blocks], blocks
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
@@ -234,19 +228,14 @@ class KVCacheManager:
 
     def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[KVCacheBlock]]:
         """Drain the queued copies, and the blocks to free once they have run."""
-        queued = self._ledger.copies.rows
-        pairs = queued[queued[:, 0].argsort(stable=True), 1:].tolist()
-        self._ledger.copies.clear()
+        pairs = self._ledger.take_copies().tolist()
         retained = BlockList(self.block_pool, [block_id for pair in pairs for block_id in pair])
         return [KVCacheBlockCopy(*pair) for pair in pairs], list(retained)
 
     def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
         """Drain the hand-offs: per request (group, block id, length), each block pinned until its free."""
-        queued = self._ledger.hand_offs.rows
-        entries = queued[queued[:, 1].argsort(stable=True)]
+        entries = self._ledger.take_hand_offs()
         self.block_pool.hold(entries[:, 2])
-        self._ledger.pins.append(entries[:, 0], entries[:, 2])
-        self._ledger.hand_offs.clear()
         names = {row: request_id for request_id, row in self._ledger.rows.items()}
         taken: dict[str, list[tuple[int, int, int]]] = {}
         for row, group, block, num_tokens in entries.tolist():
@@ -289,13 +278,8 @@ class KVCacheManager:
             taken = any(is_taken_by_others(manager, row) for manager in self._managers)
             require(not taken, freeing.NOT_WHAT_OTHERS_TOOK, f"request {request.request_id!r}")
             ledger.withdraw(row, self.block_pool.keys)
-        pins = ledger.pins.rows
-        pinned = pins[pins[:, 0] == row, 1]
-        ledger.pins.keep(pins[:, 0] != row)
-        ledger.hand_offs.keep(ledger.hand_offs.rows[:, 0] != row)
         rows = [manager.end(row) for manager in self._managers]
-        ledger.close(request.request_id)
-        return [pinned, *rows]
+        return [ledger.close(request.request_id), *rows]
 
     def _serve(self, calls: Sequence[tuple[Request, int, int]]) -> list[KVCacheBlocks | None]:
         """Serve calls (request, start, count) in order: together if they add up, else half after half."""

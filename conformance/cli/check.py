@@ -20,7 +20,7 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import MIXES
 
 from .errors import CannotRun
-from .options import checked_mix, interrupted_by_termination, seed_of
+from .options import checked_mix, device_option, interrupted_by_termination, on_device, seed_of
 from .output import Output
 from .progress import campaign_progress
 
@@ -72,6 +72,7 @@ TRACES = Path(".pagedkv") / "traces"
     metavar="SECONDS",
     help="For one operation; whoever takes longer hangs, which is a fault.",
 )
+@device_option
 @click.pass_context
 def check_command(
     ctx: click.Context,
@@ -84,18 +85,19 @@ def check_command(
     folder: Path | None,
     jobs: int,
     timeout: float,
+    device: str | None,
 ) -> None:
     """Hold SUBJECT to every clause, in random lives of small managers.
 
-    SUBJECT is `reference`, `vllm`, or `module:factory` for a manager of your own, as
-    pagedkv.spec.interface describes it. Each distinct fault is shown with its smallest life, and written
-    as a trace that `pagedkv replay` plays again. The same seed gives the same lives on every machine.
+    SUBJECT is `reference`, `impl` (the torch manager), `vllm`, or `module:factory` for a manager of your
+    own, as pagedkv.spec.interface describes it. Each distinct fault is shown with its smallest life, and
+    written as a trace that `pagedkv replay` plays again. The same seed gives the same lives everywhere.
 
     \b
     Example:
       pagedkv check mymanager:make --profile ci --report report
     """
-    subject = subject_named(name)
+    subject = subject_named(on_device(name, device))
     expectations = read_expectations(expect) if expect else ()
     asked = Asked(
         profile,

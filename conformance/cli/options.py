@@ -10,6 +10,7 @@ from typing import NoReturn, get_args
 import click
 
 from pagedkv.conformance.campaign.campaign import random_seed
+from pagedkv.conformance.torch_subject import DEVICE, NAME
 from pagedkv.spec.world import GroupKind
 
 from .errors import CannotRun
@@ -42,6 +43,22 @@ def checked_mix(text: str) -> str:
             "such as full+mamba"
         )
     return text
+
+
+device_option = click.option(
+    "--device",
+    metavar="DEVICE",
+    help="Where the torch manager `impl` keeps its state: cpu, which is the default, or cuda.",
+)
+
+
+def on_device(name: str, device: str | None) -> str:
+    """The subject ``name`` on a device of torch. Raises ``CannotRun`` if it has none."""
+    if device is None:
+        return name
+    if name != NAME:
+        raise CannotRun(f"--device {device}: {name!r} has none: only `{NAME}`, the torch manager, does")
+    return NAME + DEVICE + device
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from pagedkv.conformance.campaign.campaign import Exit
 from pagedkv.conformance.explain import explain
 from pagedkv.conformance.replay import Ending, ending_of, replay_trace
 from pagedkv.conformance.subject_names import subject_named
+from pagedkv.conformance.torch_subject import DEVICE
 from pagedkv.spec.trace import Trace, read_trace
 
 from .errors import CannotRun
 from .output import Output
 
-BUILT_IN = ("reference", "vllm")
+BUILT_IN = ("reference", "impl", "vllm")
 """Subjects that a trace may be played on because it names them: they are part of this package."""
 
 
@@ -47,7 +48,7 @@ def replay_command(
     trace = read_trace(path)
     if name is None:
         name = trace.subject.name
-        if name not in BUILT_IN:
+        if name.partition(DEVICE)[0] not in BUILT_IN:
             raise CannotRun(
                 f"{path} was written for {name!r}, which is never imported because a file says so: "
                 "name what to play it on with --on SUBJECT"

@@ -22,14 +22,16 @@ class Room:
 
     rooms: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    only_python: bool = True
+    packages: tuple[str, ...] | None = ()
+    """What it may import beside Python; None for whatever its extra brings."""
 
 
 ROOMS = {
     "spec": Room(),
     "reference": Room(rooms=("spec",)),
     "invariants": Room(rooms=("spec",), never=("pagedkv.spec.rules", "hypothesis")),
-    "conformance": Room(rooms=("spec", "reference", "invariants"), only_python=False),
+    "impl": Room(rooms=("spec",), never=("pagedkv.spec.rules",), packages=("torch", "numpy")),
+    "conformance": Room(rooms=("spec", "reference", "invariants", "impl"), packages=None),
 }
 
 
@@ -55,8 +57,9 @@ def _reasons(taken: Import, name: str, room: Room, root: Path) -> Iterator[str]:
         if taken.within(banned) or f"{origin}.".startswith(f"{banned}."):
             yield f"{name} never imports {banned}"
     if taken.top != "pagedkv":
-        if room.only_python and taken.top not in sys.stdlib_module_names:
-            yield f"{name} needs only Python"
+        known = room.packages is None or taken.top in (*sys.stdlib_module_names, *room.packages)
+        if not known:
+            yield f"{name} needs only " + " and ".join(["Python", *(room.packages or ())])
     elif not taken.within(f"pagedkv.{name}"):
         if not any(taken.within(f"pagedkv.{other}") for other in room.rooms):
             yield f"{name} may import {', '.join(room.rooms) or 'no other room'}"

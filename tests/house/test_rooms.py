@@ -64,8 +64,14 @@ def test_imports_follow_the_table() -> None:
         (
             "conformance/a.py",
             "from pagedkv.tests import build",
-            "conformance may import spec, reference, invariants",
+            "conformance may import spec, reference, invariants, impl",
         ),
+        ("impl/a.py", "from pagedkv.reference import BlockPool", "impl may import spec"),
+        ("impl/a.py", "from pagedkv.invariants import law", "impl may import spec"),
+        ("impl/a.py", "from pagedkv.spec.rules.hits import hit", "impl never imports pagedkv.spec.rules"),
+        ("impl/a.py", "from pagedkv.spec.rules import hit", "impl never imports pagedkv.spec.rules"),
+        ("impl/a.py", "import hypothesis", "impl needs only Python and torch and numpy"),
+        ("reference/a.py", "from pagedkv.impl import BlockPool", "reference may import spec"),
     ],
 )
 def test_an_import_against_the_table_is_reported(tmp_path: Path, path: str, text: str, reason: str) -> None:
@@ -97,6 +103,7 @@ def test_a_rule_handed_on_by_another_module_is_reported(tmp_path: Path) -> None:
         ("spec/a.py", "import json\nfrom .b import c\nfrom pagedkv.spec.d import e"),
         ("reference/a.py", "from pagedkv.spec.rules.hits import hit"),
         ("invariants/a.py", "from pagedkv.spec.snapshots import Snapshot"),
+        ("impl/a.py", "import torch\nfrom torch import Tensor\nfrom pagedkv.spec import Request"),
         ("conformance/a.py", "import hypothesis\nfrom pagedkv.spec.rules import hit\nfrom . import b"),
     ],
 )
