@@ -203,12 +203,12 @@ def _name(
     num_tokens: Tensor,
 ) -> None:
     """Give the blocks in which prefixes of ``num_tokens`` [n] end, of the calls ``owner`` [n], their keys."""
+    if not len(owner):
+        return
     pool, rows = manager.block_pool, calls.rows[owner]
     blocks = manager.tables.blocks[rows, (num_tokens - 1) // manager.block_size].long()
     is_there = blocks != 0
     owner, rows, blocks, num_tokens = owner[is_there], rows[is_there], blocks[is_there], num_tokens[is_there]
-    if not len(blocks):
-        return
     hashes = [
         requests[i].block_hashes[length // pool.hash_block_size - 1]
         for i, length in zip(owner.tolist(), num_tokens.tolist(), strict=True)

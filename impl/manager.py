@@ -285,7 +285,9 @@ class KVCacheManager:
         """Serve calls (request, start, count) in order: together if they add up, else half after half."""
         requests = [request for request, _, _ in calls]
         starts, ends = [start for _, start, _ in calls], [start + count for _, start, count in calls]
-        together = allocate_many(self.coordinator, requests, starts, ends, self.enable_caching)
+        together = (
+            allocate_many(self.coordinator, requests, starts, ends, self.enable_caching) if calls else []
+        )
         if together is not None:
             return [self._as_blocks(rows) for rows in together]
         if len(calls) == 1:
