@@ -1,4 +1,4 @@
-"""How requests get blocks, one or many in one go."""
+"""How a request gets blocks, and how they get keys."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -99,50 +99,6 @@ def allocate(
     if publishes:
         publish(coordinator, [request], calls)
     return answered
-
-
-def allocate_many(
-    coordinator: KVCacheCoordinator,
-    requests: Sequence[Request],
-    starts: Sequence[int],
-    ends: Sequence[int],
-    publishes: bool,
-) -> list[list[Sequence[int]]] | None:
-    """The same for running requests, all in one go, without hits; answers ids by request and group.
-
-    None, with nothing changed, when the calls one by one would not just add up: when one is not running or
-    comes twice, not all fit, a partial entry moves, or a block without a key would be next to be taken.
-    """
-    pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
-    rows = [ledger.rows.get(request.request_id, NOBODY) for request in requests]
-    if NOBODY in rows or len(set(rows)) < len(rows):
-        return None
-    calls = calls_of(requests, rows, starts, ends, pool.device)
-    growths = [m.growth(m.tables.length[calls.rows].long(), calls.ends, False) for m in managers]
-    taken = torch.stack([growth.taken for growth in growths], 1)
-    if int(taken.sum()) > pool.queue.free:
-        return None
-    skips = [m.skippable(calls.rows, calls.num_processed) for m in managers]
-    for manager, (_, _, blocks) in zip(managers, skips, strict=True):
-        moves = (manager.tables.named_partial[calls.rows] > 0) & (not manager.keeps_keys)
-        if bool(moves.any()) or not bool((pool.keys.has_keys(blocks) & pool.enable_caching).all()):
-            return None
-
-    for manager, skip in zip(managers, skips, strict=True):
-        manager.let_go(calls.rows, calls.num_processed, skip)
-    by_request = torch.cat([owner for owner, _, _ in skips]).argsort(stable=True)
-    pool.release(torch.cat([blocks for _, _, blocks in skips])[by_request])
-    blocks = pool.take(int(taken.sum()))
-    begins = (taken.flatten().cumsum(0) - taken.flatten()).view_as(taken)
-    answered = []
-    for g, manager in enumerate(managers):
-        owner, k = ragged(taken[:, g], int(taken[:, g].sum()))
-        entries, counts = manager.append(calls.rows, growths[g], blocks[begins[owner, g] + k])
-        answered.append([ids.tolist() for ids in entries.split(counts.tolist())])
-        ledger.fill(g, *manager.written(calls.rows, calls.starts, calls.ends))
-    if publishes:
-        publish(coordinator, requests, calls)
-    return [list(rows) for rows in zip(*answered, strict=True)]
 
 
 def private_copy(manager: SingleTypeKVCacheManager, row: int, block: Tensor) -> None:

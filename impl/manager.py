@@ -18,7 +18,8 @@ from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks, ids_of
 from pagedkv.spec.clauses import config, freeing
 from pagedkv.spec.deployment import refuse_uncovered
 
-from .allocation import allocate, allocate_many, calls_of, is_taken_by_others, publish
+from .allocation import allocate, calls_of, is_taken_by_others, publish
+from .batch import serve
 from .coordinator import KVCacheCoordinator
 from .guards import check_hit, checked_batch, checked_start
 from .pool import BlockPool
@@ -199,8 +200,10 @@ class KVCacheManager:
         if new_token_ids is not None:
             for request, tokens in zip(requests, new_token_ids, strict=True):
                 request.append_output_token_ids(tokens)
-        blocks = self._serve(list(zip(requests, starts, counts, strict=True)))
-        return [one is not None for one in blocks], blocks
+        ends = [start + count for start, count in zip(starts, counts, strict=True)]
+        rows = serve(self.coordinator, requests, starts, ends, self.enable_caching, self._alone)
+        blocks = [None if one is None else self._as_blocks(one) for one in rows]
+        return [one is not None for one in rows], blocks
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Publish what the request's blocks hold once ``num_computed_tokens`` tokens are computed."""
@@ -281,19 +284,9 @@ class KVCacheManager:
         rows = [manager.end(row) for manager in self._managers]
         return [ledger.close(request.request_id), *rows]
 
-    def _serve(self, calls: Sequence[tuple[Request, int, int]]) -> list[KVCacheBlocks | None]:
-        """Serve calls (request, start, count) in order: together if they add up, else half after half."""
-        requests = [request for request, _, _ in calls]
-        starts, ends = [start for _, start, _ in calls], [start + count for _, start, count in calls]
-        together = (
-            allocate_many(self.coordinator, requests, starts, ends, self.enable_caching) if calls else []
-        )
-        if together is not None:
-            return [self._as_blocks(rows) for rows in together]
-        if len(calls) == 1:
-            return [self.allocate_slots(requests[0], calls[0][2])]
-        half = len(calls) // 2
-        return self._serve(calls[:half]) + self._serve(calls[half:])
+    def _alone(self, request: Request, num_new_tokens: int) -> Sequence[Sequence[int]] | None:
+        blocks = self.allocate_slots(request, num_new_tokens)
+        return None if blocks is None else blocks.get_block_ids()
 
     def _as_blocks(self, rows: Sequence[Sequence[int]]) -> KVCacheBlocks:
         return self.create_kv_cache_blocks(tuple(BlockList(self.block_pool, row) for row in rows))
