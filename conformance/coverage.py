@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pagedkv.invariants.view import Transition
 from pagedkv.spec.moves import Admit, EndPass, Evict, Preempt, Reset, Schedule
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, Waits
-from pagedkv.spec.rules.hits import full_attention_hit
+from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.snapshot import KeyName
 
 PARTIAL_HIT = "partial hit copied"
@@ -90,10 +90,8 @@ def _eagle_drops(t: Transition) -> Iterator[str]:
                 for n in range(world.unit, life.num_tokens + 1, world.unit)
             )
             alignment = world.hit_alignment
-            whole = full_attention_hit(
-                cached, life.num_tokens - 1, group.block_size, world.unit, alignment, False
-            )
-            if whole.length:
+            whole = Kind("prefix", 0, group.block_size, False, cached)
+            if longest_hit([whole], life.num_tokens - 1, world.unit, alignment).length:
                 yield EAGLE_UNIT if alignment < group.block_size else EAGLE_BLOCK
 
 

@@ -1,10 +1,26 @@
 """Random worlds: small deployments in which sharing, eviction and waiting are frequent."""
 
 from random import Random
+from typing import get_args
 
-from pagedkv.spec.world import Group, Image, Prompt, World
+from pagedkv.spec.world import Group, GroupKind, Image, Prompt, World
 
-MIXES = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
+KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
+
+MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
+MIXES = (
+    *MIXES_WITHOUT_WINDOWS,
+    "window",
+    "chunk",
+    "full+window",
+    "full+chunk",
+    "window+window",
+    "window+mamba",
+    "full+window+mamba",
+    "full+chunk+mamba",
+    "full+full+window",
+    "full+window+window",
+)
 """The mixes of groups that are drawn from; ``full+full`` have different specs."""
 
 
@@ -12,30 +28,36 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     """A world with one of ``mixes``; the same ``rng`` state gives the same world."""
     mix = rng.choice(mixes).split("+")
     unit = rng.choice((1, 1, 2, 4))
-    if len(mix) == 1:
-        sizes = {"full": unit, "mamba": unit}
-    else:
-        sizes = {"full": unit * rng.choice((1, 1, 2, 4)), "mamba": unit * rng.choice((1, 2, 2, 2, 4))}
+    sizes = dict.fromkeys(KINDS, unit)
+    if len(mix) > 1:
+        sizes |= {"full": unit * rng.choice((1, 1, 2, 4)), "mamba": unit * rng.choice((1, 2, 2, 2, 4))}
+    if "window" in mix and len(mix) > 1:
+        sizes["window"] = unit * rng.choice((1, 1, 2))
+    if "chunk" in mix:
+        sizes = dict.fromkeys(KINDS, sizes["full"])
     eagle = rng.choice(("none", "none", "all", "full"))
+    if eagle == "all" and "chunk" in mix:
+        eagle = "none"
     speculative = rng.choice((0, 0, 1, 2))
-    counts = {"full": 0, "mamba": 0}
+    counts = dict.fromkeys(KINDS, 0)
     groups = []
     for kind in mix:
         counts[kind] += 1
         groups.append(
             Group(
-                "full" if kind == "full" else "mamba",
+                KINDS[kind],
                 sizes[kind],
                 eagle=eagle == "full" and kind == "full",
                 speculative=speculative if kind == "mamba" else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
+                reach=rng.randint(1, 3 * sizes[kind] + 1) if kind in ("window", "chunk") else 0,
             )
         )
     block = max(sizes[kind] for kind in mix)
     longest = block * rng.randint(2, 5) + rng.randrange(block)
     prompts = _random_prompts(rng, longest, block)
     per_request = sum(
-        -(-longest // group.block_size) if group.kind == "full" else 3 + group.speculative for group in groups
+        3 + group.speculative if group.kind == "mamba" else -(-longest // group.block_size) for group in groups
     )
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
     return World(

@@ -141,6 +141,8 @@ def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls:
         cached = tables.num_cached[calls.rows].long()
         full = torch.maximum(cached, lengths // size)
         owner, k = ragged(full - cached, int((full - cached).sum()))
+        is_kept = manager.is_kept(cached[owner] + k)
+        owner, k = owner[is_kept], k[is_kept]
         _name(manager, requests, calls, owner, (cached[owner] + k + 1) * size)
         put(tables.num_cached, calls.rows, full)
         if coordinator.alignment < size:

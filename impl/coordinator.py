@@ -1,18 +1,26 @@
 """All groups of a deployment, and the lookups over them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from torch import Tensor
 
-from pagedkv.spec import BlockHash, FullAttentionSpec, KVCacheConfig, KVCacheSpec, MambaSpec, require
+from pagedkv.spec import (
+    BlockHash,
+    ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheSpec,
+    MambaSpec,
+    SlidingWindowSpec,
+    require,
+)
 from pagedkv.spec.blocks import BlockList, KVCacheBlock
 from pagedkv.spec.clauses import hit
 from pagedkv.spec.deployment import check_groups
 
-from .kinds import FullAttentionManager, MambaManager
+from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
 from .ledger import Ledger
-from .lookup import Found, Prefix
+from .lookup import Found, Kind, Prefix, kind_hit, longest_answer, sparse_hit
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
 
@@ -20,21 +28,10 @@ Rows = tuple[Sequence[KVCacheBlock], ...]
 
 _MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
+    SlidingWindowSpec: SlidingWindowManager,
+    ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,
 }
-
-
-class Kind(NamedTuple):
-    """Groups of one spec, which are looked up, and give up for EAGLE, together."""
-
-    manager: SingleTypeKVCacheManager
-    """Of the first of them."""
-    groups: tuple[int, ...]
-
-    @property
-    def is_state(self) -> bool:
-        """Whether one block answers for a whole prefix."""
-        return isinstance(self.manager, MambaManager)
 
 
 class KVCacheCoordinator:
@@ -43,7 +40,7 @@ class KVCacheCoordinator:
     def __init__(
         self, kv_cache_config: KVCacheConfig, pool: BlockPool, scheduler_block_size: int, use_eagle: bool
     ) -> None:
-        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size)
+        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle)
         groups = kv_cache_config.kv_cache_groups
         self.pool = pool
         self.ledger = Ledger(pool.num_gpu_blocks, pool.device)
@@ -60,6 +57,7 @@ class KVCacheCoordinator:
         for manager in self.single_type_managers:
             manager.alignment_tokens = self.alignment
             manager.use_eagle = manager.kv_cache_spec in drops
+        self.kinds = self._kinds()
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""
@@ -69,48 +67,32 @@ class KVCacheCoordinator:
         twin.single_type_managers = tuple(m.copy(pool, twin.ledger) for m in self.single_type_managers)
         return twin
 
-    @property
-    def kinds(self) -> list[Kind]:
-        """The kinds in the order in which lookups ask them, attention first."""
-        members: dict[KVCacheSpec, list[SingleTypeKVCacheManager]] = {}
-        for manager in self.single_type_managers:
-            members.setdefault(manager.kv_cache_spec, []).append(manager)
-        kinds = [Kind(same[0], tuple(m.kv_cache_group_id for m in same)) for same in members.values()]
-        return [k for k in kinds if not k.is_state] + [k for k in kinds if k.is_state]
-
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
     ) -> tuple[Rows, int, int]:
         """The common hit: blocks per group, its length, the junction. Changes nothing.
 
-        Attention that holds a prefix holds every shorter one. So the common hit is the longest prefix of
-        which all groups of states have the state, within the shortest hit of attention.
+        Full attention that holds a prefix holds every shorter one. So the common hit is the longest prefix
+        that all other kinds answer, within the shortest hit of full attention.
         """
-        prefix = Prefix(self.pool, block_hashes)
-        kinds = self.kinds
-        states = [kind for kind in kinds if kind.is_state]
-        found = {
-            kind.groups: self._ask(prefix, kind, max_cache_hit_length)
-            for kind in kinds
-            if kind not in states or kind is kinds[0]
-        }
-        longest = found[kinds[0].groups].length
-        length = min(hit.length for hit in found.values())
-        if states:
-            groups = [g for kind in states for g in kind.groups]
-            length, blocks = prefix.last(groups, self.alignment, 0, length)
-            parts = blocks.split([len(kind.groups) for kind in states])
-            for kind, part in zip(states, parts, strict=True):
-                found[kind.groups] = Found(length, part, False)
-        rows = self._rows([(kind, found[kind.groups], length) for kind in kinds])
-        return rows, length, longest if longest > length else 0
+        prefix = Prefix(self.pool, block_hashes, max_cache_hit_length)
+        sparse = [kind for kind in self.kinds if kind.lets_go]
+        whole = {kind: kind_hit(prefix, kind, self.alignment) for kind in self.kinds if not kind.lets_go}
+        length = min((found.length for found in whole.values()), default=max_cache_hit_length)
+        if sparse:
+            length = longest_answer(prefix, sparse, self.alignment, length)
+        first = whole[self.kinds[0]] if whole else kind_hit(prefix, self.kinds[0], self.alignment)
+        rows = self._rows(
+            [(kind, whole.get(kind) or sparse_hit(prefix, kind, length), length) for kind in self.kinds]
+        )
+        return rows, length, first.length if first.length > length else 0
 
     def find_longest_cache_hit_per_group(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
     ) -> tuple[Rows, list[int]]:
         """Each kind's hit alone: blocks per group, and the length per kind. Changes nothing."""
-        prefix = Prefix(self.pool, block_hashes)
-        asked = [(kind, self._ask(prefix, kind, max_cache_hit_length)) for kind in self.kinds]
+        prefix = Prefix(self.pool, block_hashes, max_cache_hit_length)
+        asked = [(kind, kind_hit(prefix, kind, self.alignment)) for kind in self.kinds]
         rows = self._rows([(kind, found, found.length) for kind, found in asked])
         return rows, [found.length for _, found in asked]
 
@@ -133,17 +115,24 @@ class KVCacheCoordinator:
         unit, managers = self.pool.hash_block_size, self.single_type_managers
         if all(m.kv_cache_spec == managers[0].kv_cache_spec for m in managers):
             return managers[0].block_size
-        largest_state = max((m.block_size for m in managers if not m.keeps_keys), default=unit)
-        return scheduler_block_size if largest_state == unit else unit
+        coarse = [m for m in managers if m.block_size > unit]
+        if all(m.keeps_keys for m in coarse) or not all(m.supports_fine_grained_hash_lookup for m in coarse):
+            return scheduler_block_size
+        return unit
 
-    def _ask(self, prefix: Prefix, kind: Kind, max_length: int) -> Found:
-        manager = kind.manager
-        return manager.hit(
-            prefix, kind.groups, max_length, manager.block_size, self.alignment, manager.use_eagle
-        )
+    def _kinds(self) -> list[Kind]:
+        """The kinds in the order in which lookups ask them, full attention first."""
+        members: dict[KVCacheSpec, list[SingleTypeKVCacheManager]] = {}
+        for manager in self.single_type_managers:
+            members.setdefault(manager.kv_cache_spec, []).append(manager)
+        kinds = [
+            same[0].kind(spec, [m.kv_cache_group_id for m in same], same[0].use_eagle)
+            for spec, same in members.items()
+        ]
+        return [k for k in kinds if not k.lets_go] + [k for k in kinds if k.lets_go]
 
     def _rows(self, answers: Sequence[tuple[Kind, Found, int]]) -> Rows:
         rows: dict[int, Tensor] = {}
         for kind, found, length in answers:
-            rows.update(zip(kind.groups, found.rows(length, kind.manager.block_size), strict=True))
+            rows.update(zip(kind.groups, found.rows(length, kind.block_size), strict=True))
         return tuple(BlockList(self.pool, rows[g].tolist()) for g in sorted(rows))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import torch
+
 from pagedkv.spec import Request, ValuePreconditionError, require
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import allocation
@@ -32,10 +34,10 @@ def check_hit(
     has_table = request.request_id in managers[0].ledger.rows
     excess = [len(row) * manager.block_size - hit for row, manager in zip(rows, managers, strict=True)]
     fills = all(0 <= e < manager.block_size for e, manager in zip(excess, managers, strict=True))
-    ends_somewhere = not any(row and row[-1].is_null for row in rows)
+    is_whole = not any(_has_gap(manager, hit, row) for row, manager in zip(rows, managers, strict=True))
     is_due = not hit or not (has_table or request.num_computed_tokens)
     require(
-        hit >= 0 and fills and ends_somewhere and is_due,
+        hit >= 0 and fills and is_whole and is_due,
         allocation.FITS_THE_HIT,
         f"request {request.request_id!r} takes {hit} tokens in {[len(row) for row in rows]} blocks per "
         f"group, {request.num_computed_tokens} are computed, it {'has a' if has_table else 'has no'} table",
@@ -60,3 +62,10 @@ def checked_batch(
     for tokens in new_token_ids or ():
         encode_token_ids([tokens] if isinstance(tokens, int) else tokens)
     return [checked_start(r, count, 0, max_model_len) for r, count in zip(requests, counts, strict=True)]
+
+
+def _has_gap(manager: SingleTypeKVCacheManager, hit: int, row: Sequence[KVCacheBlock]) -> bool:
+    """Whether a block lacks that the step after the hit reads."""
+    reach = manager.reach(manager.kv_cache_spec)
+    first = int(manager.first_read(torch.tensor([hit]), reach)) // manager.block_size
+    return any(block.is_null for block in row[first:])

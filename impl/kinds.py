@@ -1,45 +1,21 @@
 """What differs by kind of group, and no more."""
 
-from collections.abc import Sequence
 from typing import ClassVar, cast
 
 import torch
 from torch import Tensor
 
-from pagedkv.spec import MambaSpec
+from pagedkv.spec import ChunkedLocalAttentionSpec, KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagedkv.spec.deployment import refuse_uncovered
 
-from .lookup import Found, Prefix, attention_hit, state_hit
 from .ops.fixed import leading_run
 from .single_type import Growth, SingleTypeKVCacheManager
 
 
-class FullAttentionManager(SingleTypeKVCacheManager):
-    """A group whose steps read every position. Blocks only grow."""
+class AttentionManager(SingleTypeKVCacheManager):
+    """A group whose blocks only grow."""
 
     keeps_keys: ClassVar[bool] = True
-    lets_go: ClassVar[bool] = False
-
-    @classmethod
-    def hit(
-        cls,
-        prefix: Prefix,
-        groups: Sequence[int],
-        max_length: int,
-        block_size: int,
-        alignment: int,
-        drop_eagle: bool,
-    ) -> Found:
-        """A run of blocks from the start."""
-        return attention_hit(prefix, groups, max_length, block_size, alignment, drop_eagle)
-
-    def growth(self, lengths: Tensor, ends: Tensor, is_first: bool) -> Growth:
-        """One entry per started block."""
-        nothing = torch.zeros_like(lengths)
-        missing = ends - lengths * self.block_size
-        return Growth(
-            nothing, nothing, (missing.clamp(min=0) + self.block_size - 1) // self.block_size, nothing
-        )
 
     def reads_before_forward(self, row: Tensor, hit: int) -> Tensor:
         """The block in which a hit ends, from which it is copied."""
@@ -49,12 +25,67 @@ class FullAttentionManager(SingleTypeKVCacheManager):
         """Once per holding, when the keys reach it."""
         return (named == 0) & (lengths >= boundaries)
 
+
+class FullAttentionManager(AttentionManager):
+    """A group whose steps read every position."""
+
+    lets_go: ClassVar[bool] = False
+
+    @classmethod
+    def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
+        """The start."""
+        return torch.zeros_like(num_processed)
+
     def common_prefix(self, row: int) -> int:
         """Columns in which all rows in use agree, up to the first that differs."""
         tables = self.tables
         in_use = torch.tensor(list(self.ledger.rows.values()), device=tables.length.device)
         mine = self.row(row) if self.enable_caching else self.row(row)[:0]
         return int(leading_run((tables.blocks[in_use, : len(mine)] == mine).all(0)))
+
+
+class SlidingWindowManager(AttentionManager):
+    """A group whose steps read the last positions. Hits end with blocks."""
+
+    lets_go: ClassVar[bool] = True
+    supports_fine_grained_hash_lookup: ClassVar[bool] = False
+
+    @classmethod
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The length of windows."""
+        return cast(SlidingWindowSpec, kv_cache_spec).sliding_window
+
+    @classmethod
+    def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
+        """As far back as the window of the next token goes."""
+        return (num_processed + 1 - reach).clamp(min=0)
+
+    def is_kept(self, blocks: Tensor) -> Tensor:
+        """Those that a hit at the next multiple of the alignment can read, with EAGLE one beyond it too."""
+        size, reach, spare = self.block_size, self.reach(self.kv_cache_spec), self.block_size * self.use_eagle
+        window = (reach + size - 2) // size * size + spare
+        if window >= self.alignment_tokens:
+            return super().is_kept(blocks)
+        ends = (blocks + 1) * size
+        hits = (ends - spare + self.alignment_tokens - 1) // self.alignment_tokens * self.alignment_tokens
+        return (ends > spare) & (ends > hits + 1 - reach)
+
+
+class ChunkedLocalAttentionManager(AttentionManager):
+    """A group whose steps read the positions of their chunk. Hits end with blocks."""
+
+    lets_go: ClassVar[bool] = True
+    supports_fine_grained_hash_lookup: ClassVar[bool] = False
+
+    @classmethod
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The length of chunks."""
+        return cast(ChunkedLocalAttentionSpec, kv_cache_spec).attention_chunk_size
+
+    @classmethod
+    def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
+        """The start of the next token's chunk."""
+        return num_processed // reach * reach
 
 
 class MambaManager(SingleTypeKVCacheManager):
@@ -68,17 +99,9 @@ class MambaManager(SingleTypeKVCacheManager):
         super().__init__(kv_cache_spec, *args, **kwargs)  # type: ignore[arg-type]
 
     @classmethod
-    def hit(
-        cls,
-        prefix: Prefix,
-        groups: Sequence[int],
-        max_length: int,
-        block_size: int,
-        alignment: int,
-        drop_eagle: bool,
-    ) -> Found:
-        """The last boundary with a state."""
-        return state_hit(prefix, groups, max_length, alignment)
+    def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
+        """A state is read where it stands."""
+        return (num_processed - 1).clamp(min=0)
 
     def growth(self, lengths: Tensor, ends: Tensor, is_first: bool) -> Growth:
         """A place for the running state and for its speculative successors; those passed are used again."""

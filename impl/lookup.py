@@ -1,6 +1,6 @@
 """How long a prefix is cached: searches over a request's hashes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -13,7 +13,7 @@ from .ops.fixed import leading_run
 from .pool import BlockPool
 
 _FIRST_PIECE = 16
-"""Keys that a search asks for at first. Each piece after it is larger, so that a miss costs little."""
+"""Keys that a search asks for at first."""
 
 
 class Found(NamedTuple):
@@ -34,14 +34,30 @@ class Found(NamedTuple):
         return torch.nn.functional.pad(self.blocks, (width - self.blocks.shape[1], 0))
 
 
-class Prefix:
-    """The hashes of a request, as a search asks for them."""
+class Kind(NamedTuple):
+    """Groups of one spec, which are looked up, and give up for EAGLE, together."""
 
-    def __init__(self, pool: BlockPool, hashes: Sequence[BlockHash]) -> None:
+    groups: tuple[int, ...]
+    block_size: int
+    first_read: Callable[[Tensor], Tensor]
+    """The first position that a step after so many tokens reads."""
+    lets_go: bool
+    """Whether that can be another one than the start."""
+    keeps_keys: bool
+    """Whether a block holds all shorter prefixes, too."""
+    drops: bool
+    """Whether a hit gives up its last part."""
+
+
+class Prefix:
+    """The hashes of a request, as a search for at most ``max_length`` tokens asks for them."""
+
+    def __init__(self, pool: BlockPool, hashes: Sequence[BlockHash], max_length: int) -> None:
         self.pool = pool
         self.unit = pool.hash_block_size
-        self.hashed = len(hashes) * self.unit
-        """Tokens that have a hash."""
+        self.max_length = max_length
+        self.max_hashed = min(max_length, len(hashes) * self.unit)
+        """Tokens that may be found by a hash."""
         self._hashes = hashes
 
     def holders(self, groups: Sequence[int], boundaries: range) -> Tensor:
@@ -54,53 +70,90 @@ class Prefix:
         names = names_of_hashes(hashes * len(groups), of_group.repeat_interleave(len(hashes)))
         return self.pool.keys.find(names).view(len(groups), len(hashes))
 
-    def run(self, groups: Sequence[int], block_size: int, max_length: int) -> Tensor:
+    def run(self, kind: Kind) -> Tensor:
         """The blocks from the start on that all groups hold, int64 [groups, n]."""
-        boundaries = range(block_size, min(max_length, self.hashed) + 1, block_size)
-        found = [torch.zeros((len(groups), 0), dtype=torch.int64, device=self.pool.device)]
-        piece = _FIRST_PIECE
-        while boundaries:
-            blocks = self.holders(groups, boundaries[:piece])
+        boundaries = range(kind.block_size, self.max_hashed + 1, kind.block_size)
+        found = [self.holders(kind.groups, range(0))]
+        for piece in _pieces(boundaries):
+            blocks = self.holders(kind.groups, piece)
             length = int(leading_run((blocks >= 0).all(0)))
             found.append(blocks[:, :length])
-            boundaries = boundaries[piece:] if length == blocks.shape[1] else range(0)
-            piece *= 4
+            if length < len(piece):
+                break
         return torch.cat(found, 1)
 
-    def last(self, groups: Sequence[int], grain: int, above: int, max_length: int) -> tuple[int, Tensor]:
-        """The longest prefix that all groups hold, a multiple of ``grain`` and longer than ``above``.
+    def inside(self, kind: Kind, above: int) -> tuple[int, Tensor]:
+        """The longest prefix that all groups hold of less than a block more than ``above`` tokens.
 
-        Answers its length, or 0, and its block in each group, int64 [groups, 1], or [groups, 0].
+        Answers its length, or 0, and its block in each group, int64 [groups, 0 or 1].
         """
-        longest = min(max_length, self.hashed) // grain * grain
-        boundaries = range(longest, above, -grain)
-        piece = _FIRST_PIECE
-        while boundaries:
-            blocks = self.holders(groups, boundaries[:piece])
-            where = (blocks >= 0).all(0).nonzero().view(-1)[:1]
-            if len(where):
-                return boundaries[int(where)], blocks[:, where]
-            boundaries = boundaries[piece:]
-            piece *= 4
-        return 0, torch.zeros((len(groups), 0), dtype=torch.int64, device=self.pool.device)
+        most = min(self.max_hashed, above + kind.block_size - self.unit)
+        boundaries = range(most - most % self.unit, above, -self.unit)
+        blocks = self.holders(kind.groups, boundaries)
+        where = (blocks >= 0).all(0).nonzero().view(-1)[:1]
+        return (boundaries[int(where)] if len(where) else 0), blocks[:, where]
+
+    def ends(self, kind: Kind, length: int) -> Tensor:
+        """The blocks of a hit of ``length`` tokens that its next step reads, int64 [groups, n]."""
+        if not kind.keeps_keys:
+            return self.holders(kind.groups, range(length, length + 1))
+        first = int(kind.first_read(torch.tensor([length], device=self.pool.device))) // kind.block_size
+        return self.holders(kind.groups, range((first + 1) * kind.block_size, length + 1, kind.block_size))
+
+    def answers(self, kind: Kind, lengths: range) -> Tensor:
+        """Whether a kind of which the end of a prefix is read can answer ``lengths``, descending; bool [n]."""
+        if not kind.keeps_keys:
+            unknown = sum(length > self.max_hashed for length in lengths)
+            there = (self.holders(kind.groups, lengths[unknown:]) >= 0).all(0)
+            return torch.cat([there.new_zeros(unknown), there])
+        size, n = kind.block_size, torch.tensor(lengths, device=self.pool.device)
+        first, last = kind.first_read(n) // size, n // size + kind.drops
+        begin, end = int(first.min()), int(last.max())
+        known = range((begin + 1) * size, min(end * size, self.max_hashed) + 1, size)
+        there = (self.holders(kind.groups, known) >= 0).all(0)
+        lacking = torch.ones(end - begin + 1, dtype=torch.int64, device=n.device)
+        lacking[0] = 0
+        lacking[1 : 1 + len(there)] = ~there
+        before = lacking.cumsum(0)
+        return before[last - begin] == before[first - begin]
 
 
-def attention_hit(
-    prefix: Prefix, groups: Sequence[int], max_length: int, block_size: int, alignment: int, drop_eagle: bool
-) -> Found:
-    """The longest hit of full attention (clauses Hit/...): a run of blocks, and perhaps part of one."""
-    blocks = prefix.run(groups, block_size, max_length)
-    longest = blocks.shape[1] * block_size
-    if alignment < block_size:
-        inside_below = min(max_length, longest + block_size - 1)
-        length, last = prefix.last(groups, prefix.unit, longest, inside_below)
+def _pieces(boundaries: range) -> Iterator[range]:
+    """Parts of a search, each larger than the one before, so that a miss costs little."""
+    size = _FIRST_PIECE
+    while boundaries:
+        yield boundaries[:size]
+        boundaries, size = boundaries[size:], 4 * size
+
+
+def longest_answer(prefix: Prefix, kinds: Sequence[Kind], grain: int, max_length: int) -> int:
+    """The longest multiple of ``grain`` that kinds of which the end is read all answer, or 0."""
+    for piece in _pieces(range(max_length - max_length % grain, 0, -grain)):
+        can = torch.stack([prefix.answers(kind, piece) for kind in kinds]).all(0).nonzero().view(-1)[:1]
+        if len(can):
+            return piece[int(can)]
+    return 0
+
+
+def kind_hit(prefix: Prefix, kind: Kind, alignment: int) -> Found:
+    """The longest hit of one kind alone (clauses Hit/...).
+
+    Where all is read: a run of blocks and, with fine grain, a part of one more. EAGLE gives up the last
+    grain of what there is, or the last block.
+    """
+    if kind.lets_go:
+        return sparse_hit(prefix, kind, longest_answer(prefix, [kind], alignment, prefix.max_length))
+    blocks = prefix.run(kind)
+    longest = blocks.shape[1] * kind.block_size
+    if alignment < kind.block_size:
+        length, last = prefix.inside(kind, longest)
         longest, blocks = max(longest, length), torch.cat([blocks, last], 1)
-    # EAGLE gives up the last grain of what there is, or the last block.
-    kept = max(0, longest - min(alignment, block_size)) if drop_eagle else longest
+    kept = max(0, longest - min(alignment, kind.block_size)) if kind.drops else longest
     return Found(kept - kept % alignment, blocks, True)
 
 
-def state_hit(prefix: Prefix, groups: Sequence[int], max_length: int, alignment: int) -> Found:
-    """The longest hit of a group of states: one state stands for its prefix. EAGLE has no states to drop."""
-    length, blocks = prefix.last(groups, alignment, 0, max_length)
-    return Found(length, blocks, False)
+def sparse_hit(prefix: Prefix, kind: Kind, length: int) -> Found:
+    """A hit of ``length`` tokens in a kind of which only its end is read."""
+    return Found(
+        length, prefix.ends(kind, length) if length else prefix.holders(kind.groups, range(0)), False
+    )

@@ -22,6 +22,7 @@ from .allocation import allocate, calls_of, is_taken_by_others, publish
 from .batch import serve
 from .coordinator import KVCacheCoordinator
 from .guards import check_hit, checked_batch, checked_start
+from .kinds import FullAttentionManager, MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of
 
@@ -111,7 +112,8 @@ class KVCacheManager:
         The last value says whether a group ends before the length answered.
         """
         kinds = {type(manager) for manager in self._managers}
-        if self.enable_caching and not request.skip_reading_prefix_cache and len(kinds) > 1:
+        has_both = {FullAttentionManager, MambaManager} <= kinds
+        if self.enable_caching and not request.skip_reading_prefix_cache and has_both:
             longest = request.num_tokens - 1
             rows, lengths = self.coordinator.find_longest_cache_hit_per_group(request.block_hashes, longest)
             if lengths[0] == max(lengths):

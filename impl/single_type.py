@@ -14,7 +14,7 @@ from pagedkv.spec.deployment import refuse_uncovered
 
 from .layout import Tables, cloned, grown
 from .ledger import Ledger
-from .lookup import Found, Prefix
+from .lookup import Kind, Prefix, kind_hit
 from .ops.fixed import put, ragged
 from .pool import BlockPool
 
@@ -95,21 +95,24 @@ class SingleTypeKVCacheManager(ABC):
     # What differs by kind
 
     @classmethod
-    @abstractmethod
-    def hit(
-        cls,
-        prefix: Prefix,
-        groups: Sequence[int],
-        max_length: int,
-        block_size: int,
-        alignment: int,
-        drop_eagle: bool,
-    ) -> Found:
-        """The hit of this kind alone."""
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The length of the spec's windows or chunks, 0 where it has none."""
+        return 0
 
+    @classmethod
     @abstractmethod
+    def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
+        """The first position that a step after ``num_processed`` [n] tokens reads, int64 [n]."""
+
     def growth(self, lengths: Tensor, ends: Tensor, is_first: bool) -> Growth:
-        """What rows of ``lengths`` [n] entries append for ``ends`` [n] tokens."""
+        """What rows of ``lengths`` [n] entries append for ``ends`` [n] tokens: one per started block."""
+        nothing = torch.zeros_like(lengths)
+        missing = (ends - lengths * self.block_size).clamp(min=0)
+        return Growth(nothing, nothing, (missing + self.block_size - 1) // self.block_size, nothing)
+
+    def is_kept(self, blocks: Tensor) -> Tensor:
+        """Which of the blocks at these places of a row [n] become keys."""
+        return torch.ones_like(blocks, dtype=torch.bool)
 
     @abstractmethod
     def reads_before_forward(self, row: Tensor, hit: int) -> Tensor:
@@ -121,6 +124,19 @@ class SingleTypeKVCacheManager(ABC):
 
         All are [n]; ``named`` is what was named before, 0 for nothing.
         """
+
+    @classmethod
+    def kind(cls, kv_cache_spec: KVCacheSpec, groups: Sequence[int], drops_for_eagle: bool) -> Kind:
+        """Groups of this spec, as a lookup asks them."""
+        reach = cls.reach(kv_cache_spec)
+        return Kind(
+            tuple(groups),
+            kv_cache_spec.block_size,
+            lambda num_processed: cls.first_read(num_processed, reach),
+            cls.lets_go,
+            cls.keeps_keys,
+            drops_for_eagle and cls.keeps_keys,
+        )
 
     # Standard names
 
@@ -160,8 +176,10 @@ class SingleTypeKVCacheManager(ABC):
             config.SIZES_DIVIDE,
             f"alignment_tokens is {alignment_tokens}, the unit {unit}, the block size {size}",
         )
-        prefix = Prefix(block_pool, block_hashes)
-        found = cls.hit(prefix, kv_cache_group_ids, max_length, size, alignment_tokens, drop_eagle_block)
+        prefix = Prefix(block_pool, block_hashes, max_length)
+        found = kind_hit(
+            prefix, cls.kind(kv_cache_spec, kv_cache_group_ids, drop_eagle_block), alignment_tokens
+        )
         rows = found.rows(found.length, size)
         return tuple(BlockList(block_pool, row.tolist()) for row in rows), found.length
 
@@ -210,10 +228,7 @@ class SingleTypeKVCacheManager(ABC):
         return blocks[blocks != 0], rows[owner][blocks != 0]
 
     def skippable(self, rows: Tensor, num_processed: Tensor) -> Skip:
-        """What no later step of ``rows`` [n] reads, in each row the last entry first.
-
-        A state serves the step after it only. Changes nothing.
-        """
+        """What no later step of ``rows`` [n] reads, in each row the last entry first. Changes nothing."""
         done = self.tables.num_skipped[rows].long()
         dead = self._dead(rows, num_processed)
         owner, k = ragged(dead - done, int((dead - done).sum()))
@@ -232,7 +247,7 @@ class SingleTypeKVCacheManager(ABC):
         done = tables.num_skipped[rows].long()
         if not self.lets_go:
             return done
-        passed = (num_processed - 1).clamp(min=0) // self.block_size
+        passed = self.first_read(num_processed, self.reach(self.kv_cache_spec)) // self.block_size
         return torch.maximum(done, torch.minimum(passed, tables.length[rows].long()))
 
     def end(self, row: int) -> Tensor:

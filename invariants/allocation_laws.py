@@ -22,11 +22,11 @@ def tables_append_only(edge: Edge) -> Iterator[str]:
         for g, row in enumerate(rows):
             new = after[g] if after else ()
             may: set[int] = set()
-            if call and call.request == request and edge.shape.is_state[g]:
+            if call and call.request == request:
                 may.update(call.skipped[g])
                 drafts = edge.shape.num_speculative[g]
                 running = covering(call.end, edge.shape.sizes[g]) - 1
-                if call.is_served:
+                if call.is_served and edge.shape.is_state[g]:
                     may.update(range(len(row) - drafts, min(len(row), running)))
             kept = [new[i] if i < len(new) else None for i in range(len(row))]
             if any(
@@ -40,7 +40,7 @@ def tables_append_only(edge: Edge) -> Iterator[str]:
 
 @law(allocation.SKIPPED_ARE_FREED, Schedule)
 def skipped_are_freed(edge: Edge) -> Iterator[str]:
-    """A call leaves no state before the one that the computed tokens end with."""
+    """A call leaves nothing that no step after the computed tokens reads."""
     call = edge.call
     if call is None:
         return

@@ -91,10 +91,12 @@ class Call:
         """Blocks with the prompt's last unit boundary, with that as key, where this call makes it."""
 
     def _unread(self, g: int) -> list[int]:
-        if self.is_first or not self._shape.is_state[g] or not self.computed:
+        if self.is_first:
             return []
-        current = covering(self.computed, self._shape.sizes[g]) - 1
-        return [i for i, block in enumerate(self.old_rows[g][:current]) if block][::-1]
+        # An entry that is not full is still written on.
+        whole = self.old_rows[g][: self.computed // self._shape.sizes[g]]
+        read = self._shape.read_entries(g, self.computed)
+        return [i for i, block in enumerate(whole) if block and i not in read][::-1]
 
     def _own_entries(self) -> Iterator[tuple[int, int]]:
         for g, size in enumerate(self._shape.sizes):
@@ -162,7 +164,8 @@ class Call:
     def _whole_names(self) -> Iterator[Naming]:
         for g, size in enumerate(self._shape.sizes):
             for i in range(self.first_unnamed(g), self.names_up_to(g, self.end) // size):
-                yield from self._named(g, i, (i + 1) * size)
+                if self._is_kept(g, i):
+                    yield from self._named(g, i, (i + 1) * size)
 
     def _partial_names(self) -> Iterator[Naming]:
         for g, size in enumerate(self._shape.sizes):
@@ -174,6 +177,17 @@ class Call:
                     else reached < self.boundary <= self.names_up_to(g, self.end)
                 ):
                     yield from self._named(g, self.boundary // size, self.boundary)
+
+    def _is_kept(self, g: int, i: int) -> bool:
+        """Whether a hit can read block ``i``, if such blocks are left out where none can."""
+        shape = self._shape
+        size, alignment = shape.sizes[g], shape.alignment
+        spare = g in shape.eagle
+        window = covering(shape.reach[g] - 1, size) + spare
+        if shape.reads[g] != "window" or alignment <= size * window:
+            return True
+        ends = range(alignment, (i + 1) * size + alignment + 1, alignment)
+        return any(i in shape.read_entries(g, n) or (spare and i == n // size) for n in ends)
 
     def _named(self, g: int, i: int, num_tokens: int) -> Iterator[Naming]:
         row = self.new_rows[g]

@@ -20,14 +20,14 @@ def aligned(edge: Edge) -> Iterator[str]:
 
 @law(hit.BLOCKS_COVER_IT, Admit, Truncate)
 def blocks_cover_it(edge: Edge) -> Iterator[str]:
-    """A hit's rows have the blocks that cover it, all of attention, the last of states."""
+    """A hit's rows have the blocks that cover it, as far as the next step reads them."""
     found, lookup, shape = edge.found, edge.lookup, edge.shape
     if found is None or lookup is None:
         return
     for g, length in enumerate(lookup.lengths(found.hit)):
         row, width = found.rows[g], covering(length, shape.sizes[g])
         filled = [i for i, block in enumerate(row) if block]
-        wanted = [*range(width)][-1:] if shape.is_state[g] else [*range(width)]
+        wanted = shape.read_entries(g, length)
         if len(row) != width or filled != wanted:
             yield f"{length} tokens of group {g} are in {list(row)}"
 
@@ -127,14 +127,14 @@ def truncation(edge: Edge) -> Iterator[str]:
 
 @law(allocation.COMMON_PREFIX, CommonPrefix)
 def common_prefix(edge: Edge) -> Iterator[str]:
-    """Common prefix blocks are the leading ones of attention that are in every table."""
+    """Common prefix blocks are the leading ones of full attention that are in every table."""
     if not isinstance(edge.move, CommonPrefix) or not isinstance(edge.outcome, Answered):
         return
     tables = edge.before.tables
     expected = []
     for g, row in enumerate(tables.get(edge.move.request, ((),) * len(edge.shape.sizes))):
         shared = 0
-        if not edge.shape.is_state[g]:
+        if edge.shape.reads[g] == "full":
             while shared < len(row) and all(row[shared] in rows[g] for rows in tables.values()):
                 shared += 1
         expected.append(shared)

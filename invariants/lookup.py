@@ -4,7 +4,7 @@ from pagedkv.spec import World
 from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
-from .shape import Shape
+from .shape import Shape, covering
 
 
 class Lookup:
@@ -25,7 +25,7 @@ class Lookup:
         """The longest that every kind answers."""
         self.junction = self.alone[0] if self.alone[0] > self.common else 0
         """Whoever is asked first is asked for the most, and no later answer may be longer."""
-        mixed = len({self._shape.is_state[kind[0]] for kind in self._shape.kinds}) > 1
+        mixed = {"full", "mamba"} <= set(shape.reads)
         self.is_divergent = divergent and mixed and world.enable_caching and self.alone[0] == max(self.alone)
         """Whether the first kind's own hit is answered, and the others' are left as they are."""
 
@@ -42,24 +42,28 @@ class Lookup:
                     lengths[g] = length
         return lengths
 
-    def _answers(self, kind: tuple[int, ...]) -> range | list[int]:
+    def _answers(self, kind: tuple[int, ...]) -> list[int]:
+        """The lengths after which every group of the kind has all that a step reads."""
         unit, alignment = self._world.unit, self._shape.alignment
         held = {
             n
             for n in range(unit, self._longest + 1, unit)
             if all(self.key(g, n) in self._index for g in kind)
         }
-        if self._shape.is_state[kind[0]]:
-            return [n for n in held if n % alignment == 0]
-        # Attention that has a prefix has every shorter one, so the longest that it can name says all.
-        size = self._shape.sizes[kind[0]]
-        grain = unit if self._shape.is_fine else size
-        named = [
-            n
-            for n in range(grain, self._longest + 1, grain)
-            if (n in held or n % size == 0) and all(end in held for end in range(size, n + 1, size))
-        ]
-        top = max(named, default=0)
-        if top and kind[0] in self._shape.eagle:
-            top -= grain
-        return range(alignment, top + 1, alignment)
+        lengths = range(alignment, self._longest + 1, alignment) if self._world.enable_caching else range(0)
+        return [n for n in lengths if self._is_answered(kind[0], n, held)]
+
+    def _is_answered(self, g: int, length: int, held: set[int]) -> bool:
+        shape, size = self._shape, self._shape.sizes[g]
+        if shape.is_state[g]:
+            return length in held
+        # A draft model's groups have to have what is given up, too.
+        grain = self._world.unit if shape.is_fine else size
+        end = length + grain if g in shape.eagle else length
+        entries = [*shape.read_entries(g, length), *range(covering(length, size), covering(end, size))]
+        if end > self._longest:
+            return False
+        return all(
+            any(n in held for n in range(min((i + 1) * size, end), (i + 1) * size + 1, self._world.unit))
+            for i in reversed(entries)
+        )

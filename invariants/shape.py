@@ -12,9 +12,13 @@ class Shape(NamedTuple):
 
     sizes: tuple[int, ...]
     is_state: tuple[bool, ...]
+    reads: tuple[str, ...]
+    """What kind of group each is: full, window, chunk, mamba."""
+    reach: tuple[int, ...]
+    """Tokens of windows and chunks."""
     num_speculative: tuple[int, ...]
     kinds: tuple[tuple[int, ...], ...]
-    """Groups with one spec, attention first."""
+    """Groups with one spec, full attention first."""
     eagle: frozenset[int]
     """Groups that a draft model reads."""
     alignment: int
@@ -23,6 +27,24 @@ class Shape(NamedTuple):
     """Whether hits may end inside blocks."""
     is_hybrid: bool
     """Whether there are several kinds."""
+
+    def is_read(self, g: int, position: int, computed: int) -> bool:
+        """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed."""
+        match self.reads[g]:
+            case "window":
+                return computed - position < self.reach[g]
+            case "chunk":
+                return position // self.reach[g] == computed // self.reach[g]
+            case "mamba":
+                return position == computed - 1
+        return True
+
+    def read_entries(self, g: int, computed: int) -> list[int]:
+        """The entries of a row of which the step after ``computed`` tokens reads a position."""
+        # Whoever reads a position reads all later ones, so the last one of an entry says it.
+        size = self.sizes[g]
+        ends = [min(end, computed) for end in range(size, computed + size, size)]
+        return [i for i, end in enumerate(ends) if self.is_read(g, end - 1, computed)]
 
 
 def shape_of(world: World) -> Shape:
@@ -39,13 +61,15 @@ def covering(num_tokens: int, size: int) -> int:
 def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool) -> Shape:
     world = World(groups, 1, unit, (), 0, 0, use_eagle)
     by_spec: dict[object, list[int]] = {}
-    for g in sorted(range(len(groups)), key=lambda g: groups[g].kind == "mamba"):
+    for g in sorted(range(len(groups)), key=lambda g: groups[g].kind != "full"):
         by_spec.setdefault(groups[g].spec(), []).append(g)
     is_hybrid = len(by_spec) > 1
     coarse = world.scheduler_block_size if is_hybrid else groups[0].block_size
     return Shape(
         sizes=tuple(group.block_size for group in groups),
         is_state=tuple(group.kind == "mamba" for group in groups),
+        reads=tuple(group.kind for group in groups),
+        reach=tuple(group.reach for group in groups),
         num_speculative=tuple(group.speculative for group in groups),
         kinds=tuple(tuple(kind) for kind in by_spec.values()),
         eagle=world.eagle_groups,

@@ -30,7 +30,7 @@ def writes_alone(state: State) -> Iterator[str]:
 
 @law(allocation.COVERS_THE_TOKENS)
 def covers_the_tokens(state: State) -> Iterator[str]:
-    """Attention has a block for every position, a mamba group for the state it reads and those it writes."""
+    """Attention has a block for each position it reads or writes, a mamba group for its states."""
     shape = state.shape
     for request, (_, computed, end) in state.running.items():
         rows = state.snapshot.tables.get(request)
@@ -45,7 +45,9 @@ def covers_the_tokens(state: State) -> Iterator[str]:
                 if computed:
                     needed.append(covering(computed, size) - 1)
             else:
-                needed = [*range(last)]
+                # What it reads first, and from there on to where it writes.
+                read = shape.read_entries(g, computed)
+                needed = [*range(min(read, default=computed // size), last)]
             lacking = [i for i in needed if i >= len(row) or not row[i]]
             if lacking:
                 yield (
@@ -56,7 +58,7 @@ def covers_the_tokens(state: State) -> Iterator[str]:
 
 @law(allocation.HOLDS_NO_MORE)
 def holds_no_more(state: State) -> Iterator[str]:
-    """No entry is past the last that is needed, and before a running state is at most the one before it."""
+    """No entry is past the last that is needed, and what nobody reads is held until the next call only."""
     shape = state.shape
     for request, (_, computed, end) in state.running.items():
         for g, row in enumerate(state.snapshot.tables.get(request, ())):
@@ -64,6 +66,15 @@ def holds_no_more(state: State) -> Iterator[str]:
             last = covering(end, size)
             if len(row) > last + shape.num_speculative[g]:
                 yield f"request {request} has {end} tokens, group {g} has {list(row)}"
+            if shape.reads[g] in ("window", "chunk"):
+                # What the last steps have read may be held until the next call.
+                read = shape.read_entries(g, computed)
+                stale = [i for i, block in enumerate(row[: min(read, default=computed // size)]) if block]
+                if stale and computed < end:
+                    yield (
+                        f"request {request} computes {computed} to {end}, group {g} is {list(row)}, with "
+                        f"{stale} that it does not read"
+                    )
             if shape.is_state[g]:
                 earlier = [i for i, block in enumerate(row[: last - 1]) if block]
                 # In the pass that scheduled it that is the state it starts from. Later nobody reads it,

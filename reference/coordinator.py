@@ -4,19 +4,21 @@ from collections.abc import Sequence
 
 from pagedkv.spec import (
     BlockHash,
+    ChunkedLocalAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheSpec,
     MambaSpec,
+    SlidingWindowSpec,
     require,
 )
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import hit
 from pagedkv.spec.deployment import check_groups
-from pagedkv.spec.rules.reconcile import Kind, common_hit, kind_hit
+from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.rules.sizes import blocks_for
 
-from .kinds import FullAttentionManager, MambaManager
+from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager, cached_boundaries, hit_row
 
@@ -24,6 +26,8 @@ Rows = tuple[list[KVCacheBlock], ...]
 
 _MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
+    SlidingWindowSpec: SlidingWindowManager,
+    ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,
 }
 
@@ -32,8 +36,11 @@ def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size:
     """The grain of hits in tokens (clause Hit/aligned)."""
     if len(set(specs)) == 1:
         return specs[0].block_size
-    fine = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
-    return unit if fine else scheduler_block_size
+    has_inner_states = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
+    all_can = all(
+        spec.block_size == unit or _MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
+    )
+    return unit if has_inner_states and all_can else scheduler_block_size
 
 
 class KVCacheCoordinator:
@@ -46,7 +53,7 @@ class KVCacheCoordinator:
         scheduler_block_size: int,
         use_eagle: bool,
     ) -> None:
-        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size)
+        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle)
         groups = kv_cache_config.kv_cache_groups
         specs = [group.kv_cache_spec for group in groups]
         self.pool = pool
@@ -59,7 +66,7 @@ class KVCacheCoordinator:
         if use_eagle and not flagged:
             flagged = set(range(len(groups)))
         # Groups with equal specs are one kind: they are looked up, and give up for EAGLE, together.
-        ordered = sorted(dict.fromkeys(specs), key=lambda spec: isinstance(spec, MambaSpec))
+        ordered = sorted(dict.fromkeys(specs), key=lambda spec: not isinstance(spec, FullAttentionSpec))
         self.kinds = [tuple(g for g, other in enumerate(specs) if other == spec) for spec in ordered]
         for manager in self.single_type_managers:
             kind = next(kind for kind in self.kinds if manager.kv_cache_group_id in kind)
@@ -78,8 +85,8 @@ class KVCacheCoordinator:
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
     ) -> tuple[Rows, int, int]:
         """The common hit: blocks per group, its length, the junction. Changes nothing."""
-        found = common_hit(
-            self._ask(block_hashes), max_cache_hit_length, self.pool.hash_block_size, self.alignment
+        found = longest_hit(
+            self._kinds(block_hashes), max_cache_hit_length, self.pool.hash_block_size, self.alignment
         )
         lengths = [found.length] * len(self.kinds)
         return self._rows(block_hashes, found.named_by, lengths), found.length, found.junction
@@ -89,11 +96,11 @@ class KVCacheCoordinator:
     ) -> tuple[Rows, list[int]]:
         """Each kind's hit alone: blocks per group, and the length per kind. Changes nothing."""
         hits = [
-            kind_hit(kind, max_cache_hit_length, self.pool.hash_block_size, self.alignment)
-            for kind in self._ask(block_hashes)
+            longest_hit([kind], max_cache_hit_length, self.pool.hash_block_size, self.alignment)
+            for kind in self._kinds(block_hashes)
         ]
         lengths = [hit.length for hit in hits]
-        return self._rows(block_hashes, [hit.named_by for hit in hits], lengths), lengths
+        return self._rows(block_hashes, [names for hit in hits for names in hit.named_by], lengths), lengths
 
     def truncated(
         self, rows: Sequence[Sequence[KVCacheBlock]], num_tokens: int
@@ -116,14 +123,15 @@ class KVCacheCoordinator:
 
     @property
     def has_attention_and_states(self) -> bool:
-        """Whether groups of both kinds are there."""
-        return len({type(manager) for manager in self.single_type_managers}) > 1
+        """Whether there are groups of full attention and of states."""
+        return {"prefix", "state"} <= {manager.reads for manager in self.single_type_managers}
 
-    def _ask(self, block_hashes: Sequence[BlockHash]) -> list[Kind]:
+    def _kinds(self, block_hashes: Sequence[BlockHash]) -> list[Kind]:
         managers = [self.single_type_managers[kind[0]] for kind in self.kinds]
         return [
             Kind(
-                isinstance(manager, MambaManager),
+                manager.reads,
+                manager.reach(manager.kv_cache_spec),
                 manager.block_size,
                 manager.use_eagle,
                 cached_boundaries(self.pool, block_hashes, kind),

@@ -19,7 +19,8 @@ def require_fitting_hit(
 ) -> None:
     """Refuse a hit of ``length`` tokens in ``rows`` that the request cannot take."""
     widths = [blocks_for(length, manager.block_size) for manager in managers]
-    covers = [len(row) for row in rows] == widths and all(not row or not row[-1].is_null for row in rows)
+    read = [row[manager.num_skipped(length) :] for row, manager in zip(rows, managers, strict=True)]
+    covers = [len(row) for row in rows] == widths and not any(block.is_null for row in read for block in row)
     is_due = length == 0 or (is_first and request.num_computed_tokens == 0)
     require(
         covers and length >= 0 and is_due,

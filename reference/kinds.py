@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self, cast
 
-from pagedkv.spec import MambaSpec
+from pagedkv.spec import ChunkedLocalAttentionSpec, KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagedkv.spec.blocks import BlockList
 from pagedkv.spec.deployment import refuse_uncovered
-from pagedkv.spec.rules.hits import Hit, full_attention_hit, mamba_hit
-from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, skipped_entries
+from pagedkv.spec.rules.reach import Reads
+from pagedkv.spec.rules.rows import Growth, mamba_growth
 
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
@@ -21,31 +21,10 @@ class HandOff(NamedTuple):
     num_tokens: int
 
 
-class FullAttentionManager(SingleTypeKVCacheManager):
-    """A group whose steps read every position. Blocks only grow."""
+class AttentionManager(SingleTypeKVCacheManager):
+    """A group whose blocks only grow."""
 
     keeps_keys: ClassVar[bool] = True
-
-    @classmethod
-    def hit(
-        cls,
-        cached: Sequence[bool],
-        max_length: int,
-        block_size: int,
-        unit: int,
-        alignment: int,
-        drop_eagle: bool,
-    ) -> Hit:
-        """The longest run of blocks from the start, and with fine grain into the next."""
-        return full_attention_hit(cached, max_length, block_size, unit, alignment, drop_eagle)
-
-    def growth(self, row_length: int, end: int, is_first: bool) -> Growth:
-        """One entry per started block."""
-        return attention_growth(row_length, end, self.block_size)
-
-    def skipped_entries(self, num_processed_tokens: int) -> int:
-        """None: every position stays read."""
-        return skipped_entries(False, num_processed_tokens, self.block_size)
 
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
         """The block in which a hit ends, from which it is copied. Whole blocks are read layer by layer."""
@@ -55,6 +34,12 @@ class FullAttentionManager(SingleTypeKVCacheManager):
         """Once per holding, when the keys reach it: the block goes on to hold it."""
         return boundary <= length and request_id not in self.named_partial
 
+
+class FullAttentionManager(AttentionManager):
+    """A group whose steps read every position."""
+
+    reads: ClassVar[Reads] = "prefix"
+
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:
         """Leading blocks that are the same in every row."""
         row = self.rows.get(running_request_id, [])
@@ -63,10 +48,35 @@ class FullAttentionManager(SingleTypeKVCacheManager):
         return next(different, len(row)) if self.enable_caching else 0
 
 
+class SlidingWindowManager(AttentionManager):
+    """A group whose steps read the last positions. Hits end with blocks."""
+
+    reads: ClassVar[Reads] = "window"
+    supports_fine_grained_hash_lookup: ClassVar[bool] = False
+
+    @classmethod
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The length of windows."""
+        return cast(SlidingWindowSpec, kv_cache_spec).sliding_window
+
+
+class ChunkedLocalAttentionManager(AttentionManager):
+    """A group whose steps read the positions of their chunk. Hits end with blocks."""
+
+    reads: ClassVar[Reads] = "chunk"
+    supports_fine_grained_hash_lookup: ClassVar[bool] = False
+
+    @classmethod
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The length of chunks."""
+        return cast(ChunkedLocalAttentionSpec, kv_cache_spec).attention_chunk_size
+
+
 class MambaManager(SingleTypeKVCacheManager):
     """A group of recurrent states in "align" mode. Blocks are overwritten."""
 
     keeps_keys: ClassVar[bool] = False
+    reads: ClassVar[Reads] = "state"
 
     def __init__(self, kv_cache_spec: MambaSpec, *args: object, **kwargs: object) -> None:
         refuse_uncovered(mamba_cache_mode=(kv_cache_spec.mamba_cache_mode, "align"))
@@ -79,27 +89,10 @@ class MambaManager(SingleTypeKVCacheManager):
         twin.hand_offs = self.hand_offs.copy()
         return twin
 
-    @classmethod
-    def hit(
-        cls,
-        cached: Sequence[bool],
-        max_length: int,
-        block_size: int,
-        unit: int,
-        alignment: int,
-        drop_eagle: bool,
-    ) -> Hit:
-        """The last boundary with a state. Draft models have no states, so EAGLE drops nothing."""
-        return mamba_hit(cached, max_length, unit, alignment)
-
     def growth(self, row_length: int, end: int, is_first: bool) -> Growth:
         """A place for the running state and its speculative successors."""
         num_speculative = cast(MambaSpec, self.kv_cache_spec).num_speculative_blocks
         return mamba_growth(row_length, end, self.block_size, num_speculative, is_first)
-
-    def skipped_entries(self, num_processed_tokens: int) -> int:
-        """All before the state that the next step starts from."""
-        return skipped_entries(True, num_processed_tokens, self.block_size)
 
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
         """The state that the hit ends with."""

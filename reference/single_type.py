@@ -8,9 +8,10 @@ from pagedkv.spec import BlockHash, KVCacheSpec, Request, require
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import config
 from pagedkv.spec.deployment import refuse_uncovered
-from pagedkv.spec.rules.caching import partial_boundary
-from pagedkv.spec.rules.hits import Hit
-from pagedkv.spec.rules.rows import Growth
+from pagedkv.spec.rules.caching import is_kept, partial_boundary
+from pagedkv.spec.rules.hits import Kind, longest_hit
+from pagedkv.spec.rules.reach import Reads, skipped_entries
+from pagedkv.spec.rules.rows import Growth, attention_growth
 from pagedkv.spec.rules.sizes import blocks_for
 
 from .pool import BlockPool
@@ -48,6 +49,8 @@ class SingleTypeKVCacheManager(ABC):
 
     keeps_keys: ClassVar[bool]
     """Whether blocks only grow, so that keys stay true while they are written on."""
+    reads: ClassVar[Reads]
+    """Which part of a prefix its steps read."""
     supports_fine_grained_hash_lookup: ClassVar[bool] = True
 
     def __init__(
@@ -98,25 +101,13 @@ class SingleTypeKVCacheManager(ABC):
     # What differs by kind
 
     @classmethod
-    @abstractmethod
-    def hit(
-        cls,
-        cached: Sequence[bool],
-        max_length: int,
-        block_size: int,
-        unit: int,
-        alignment: int,
-        drop_eagle: bool,
-    ) -> Hit:
-        """The hit of this kind alone."""
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The length of the spec's windows or chunks, 0 where it has none."""
+        return 0
 
-    @abstractmethod
     def growth(self, row_length: int, end: int, is_first: bool) -> Growth:
-        """What a row of ``row_length`` entries appends for ``end`` tokens."""
-
-    @abstractmethod
-    def skipped_entries(self, num_processed_tokens: int) -> int:
-        """Leading entries that no later step reads."""
+        """What a row of ``row_length`` entries appends for ``end`` tokens: one entry per started block."""
+        return attention_growth(row_length, end, self.block_size)
 
     @abstractmethod
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
@@ -171,17 +162,24 @@ class SingleTypeKVCacheManager(ABC):
             f"alignment_tokens is {alignment_tokens}, the unit {unit}, the block size {size}",
         )
         cached = cached_boundaries(block_pool, block_hashes, kv_cache_group_ids)
-        found = cls.hit(cached, max_length, size, unit, alignment_tokens, drop_eagle_block)
-        width = blocks_for(found.length, size)
-        rows = (hit_row(block_pool, block_hashes, found.named_by, width, g) for g in kv_cache_group_ids)
+        kind = Kind(cls.reads, cls.reach(kv_cache_spec), size, drop_eagle_block, cached)
+        found = longest_hit([kind], max_length, unit, alignment_tokens)
+        width, (names,) = blocks_for(found.length, size), found.named_by
+        rows = (hit_row(block_pool, block_hashes, names, width, g) for g in kv_cache_group_ids)
         return tuple(rows), found.length
 
     # Operations
 
+    def num_skipped(self, num_processed_tokens: int) -> int:
+        """Leading entries that no later step reads."""
+        return skipped_entries(
+            self.reads, num_processed_tokens, self.reach(self.kv_cache_spec), self.block_size
+        )
+
     def remove_skipped_blocks(self, request_id: str, num_processed_tokens: int) -> None:
         """Let go of entries that no later step reads (clause Allocate/skipped_are_freed)."""
         row = self.rows.get(request_id, [])
-        dead = range(min(len(row), self.skipped_entries(num_processed_tokens)))
+        dead = range(min(len(row), self.num_skipped(num_processed_tokens)))
         skipped = [row[i] for i in reversed(dead)]
         for i in dead:
             row[i] = 0
@@ -245,7 +243,8 @@ class SingleTypeKVCacheManager(ABC):
             num_full,
             self.block_size,
             self.kv_cache_group_id,
-            keep_keys=self.keeps_keys,
+            [self._is_kept(i) for i in range(num_cached, num_full)],
+            self.keeps_keys,
         )
         self.num_cached_block[request_id] = max(num_cached, num_full)
         is_fine_grained = self.alignment_tokens < self.block_size
@@ -266,6 +265,10 @@ class SingleTypeKVCacheManager(ABC):
             for key in pool.keys[block_id]
             if key not in keys
         ]
+
+    def _is_kept(self, i: int) -> bool:
+        reach = self.reach(self.kv_cache_spec)
+        return is_kept(self.reads, i, self.block_size, reach, self.alignment_tokens, self.use_eagle)
 
     def holds_what_others_took(self, request_id: str) -> bool:
         """Whether another request holds a block that this pass publishes and fills for this one."""

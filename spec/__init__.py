@@ -1,6 +1,14 @@
 """The specification: vocabulary, clauses, rules, operations and traces as data."""
 
-from .cache_specs import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, KVCacheSpec, MambaSpec
+from .cache_specs import (
+    ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheGroupSpec,
+    KVCacheSpec,
+    MambaSpec,
+    SlidingWindowSpec,
+)
 from .hashing import (
     BlockHash,
     BlockHashWithGroupId,
@@ -24,6 +32,7 @@ __all__ = [
     "SPEC_VERSION",
     "BlockHash",
     "BlockHashWithGroupId",
+    "ChunkedLocalAttentionSpec",
     "FullAttentionSpec",
     "KVCacheBlockCopy",
     "KVCacheConfig",
@@ -34,6 +43,7 @@ __all__ = [
     "PreconditionError",
     "Request",
     "RequestStatus",
+    "SlidingWindowSpec",
     "Snapshot",
     "UnsupportedError",
     "ValuePreconditionError",

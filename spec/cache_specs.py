@@ -41,6 +41,34 @@ class FullAttentionSpec(KVCacheSpec):
 
 
 @dataclass(frozen=True)
+class SlidingWindowSpec(KVCacheSpec):
+    """Attention over the last ``sliding_window`` positions, the token's own among them."""
+
+    num_kv_heads: int
+    head_size: int
+    dtype: Any
+    sliding_window: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive("sliding_window", self.sliding_window)
+
+
+@dataclass(frozen=True)
+class ChunkedLocalAttentionSpec(KVCacheSpec):
+    """Attention over the positions of the token's own chunk of ``attention_chunk_size`` tokens."""
+
+    num_kv_heads: int
+    head_size: int
+    dtype: Any
+    attention_chunk_size: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive("attention_chunk_size", self.attention_chunk_size)
+
+
+@dataclass(frozen=True)
 class MambaSpec(KVCacheSpec):
     """A recurrent layer: one state stands for the whole prefix that ends at it."""
 

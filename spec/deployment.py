@@ -2,7 +2,13 @@
 
 from math import lcm
 
-from .cache_specs import FullAttentionSpec, KVCacheConfig, MambaSpec
+from .cache_specs import (
+    ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
+    KVCacheConfig,
+    MambaSpec,
+    SlidingWindowSpec,
+)
 from .clauses import config
 from .refusals import UnsupportedError, ValuePreconditionError, require
 
@@ -20,12 +26,16 @@ def check_pool(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events
     refuse_uncovered(enable_kv_cache_events=(enable_kv_cache_events, False))
 
 
-def check_groups(kv_cache_config: KVCacheConfig, hash_block_size: int, scheduler_block_size: int) -> None:
-    """Refuse groups that are not covered, and sizes that do not divide each other."""
+_COVERED = (FullAttentionSpec, SlidingWindowSpec, ChunkedLocalAttentionSpec, MambaSpec)
+
+
+def check_groups(
+    kv_cache_config: KVCacheConfig, hash_block_size: int, scheduler_block_size: int, use_eagle: bool
+) -> None:
+    """Refuse groups that are not covered or do not go together, and sizes that do not divide each other."""
     specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
     for spec in specs:
-        known = type(spec) in (FullAttentionSpec, MambaSpec)
-        require(known, config.COVERED, type(spec).__name__, UnsupportedError)
+        require(type(spec) in _COVERED, config.COVERED, type(spec).__name__, UnsupportedError)
     require(bool(specs), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
     sizes = [spec.block_size for spec in specs]
     require(
@@ -36,6 +46,17 @@ def check_groups(kv_cache_config: KVCacheConfig, hash_block_size: int, scheduler
         f"block sizes {sizes}, hash_block_size {hash_block_size}, "
         f"scheduler_block_size {scheduler_block_size}",
         ValuePreconditionError,
+    )
+    groups = kv_cache_config.kv_cache_groups
+    drops = {group.kv_cache_spec for group in groups if group.is_eagle_group}
+    if use_eagle and not drops:
+        drops = set(specs)
+    chunks = {spec for spec in specs if isinstance(spec, ChunkedLocalAttentionSpec)}
+    require(
+        not chunks or (len(set(sizes)) == 1 and chunks.isdisjoint(drops)),
+        config.CHUNKS_OF_ONE_SIZE,
+        f"block sizes {sizes}, with {len(chunks & drops)} chunked specs that a draft model reads",
+        UnsupportedError,
     )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")

@@ -11,10 +11,18 @@ from itertools import takewhile
 from math import lcm
 from typing import Literal
 
-from .cache_specs import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, KVCacheSpec, MambaSpec
+from .cache_specs import (
+    ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheGroupSpec,
+    KVCacheSpec,
+    MambaSpec,
+    SlidingWindowSpec,
+)
 from .requests import MultiModalFeature
 
-GroupKind = Literal["full", "mamba"]
+GroupKind = Literal["full", "window", "chunk", "mamba"]
 
 
 @dataclass(frozen=True)
@@ -28,11 +36,18 @@ class Group:
     """Speculative blocks of a mamba group."""
     variant: int = 1
     """Groups that differ in it have different specs."""
+    reach: int = 0
+    """Tokens of a window or of a chunk."""
 
     def spec(self) -> KVCacheSpec:
         """The spec that a manager is given."""
-        if self.kind == "full":
-            return FullAttentionSpec(self.block_size, 1, self.variant, "float32")
+        match self.kind:
+            case "full":
+                return FullAttentionSpec(self.block_size, 1, self.variant, "float32")
+            case "window":
+                return SlidingWindowSpec(self.block_size, 1, self.variant, "float32", self.reach)
+            case "chunk":
+                return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
         return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), "align", self.speculative)
 
 
@@ -109,9 +124,10 @@ class World:
 
     @cached_property
     def is_fine_grained(self) -> bool:
-        """Whether hits may end inside blocks: states with blocks of several units, beside attention."""
+        """Whether hits may end inside blocks: states with blocks of several units, beside full attention."""
         specs = {group.spec() for group in self.groups}
-        return len(specs) > 1 and self.state_block_size > self.unit
+        can_end_inside = all(g.kind in ("full", "mamba") or g.block_size == self.unit for g in self.groups)
+        return len(specs) > 1 and self.state_block_size > self.unit and can_end_inside
 
     @cached_property
     def hit_alignment(self) -> int:

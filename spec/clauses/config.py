@@ -17,6 +17,11 @@ ONE_STATE_SIZE = Clause(
     "All mamba groups have one block size, because chunks of prefill end on its multiples.",
     "0.1",
 )
+CHUNKS_OF_ONE_SIZE = Clause(
+    "Config/chunks_of_one_size",
+    "A deployment with chunked local attention has one block size, and no draft model reads such a group.",
+    "0.1",
+)
 COVERED = Clause(
     "Config/covered",
     "A deployment or an argument that this version of the specification does not describe is refused.",

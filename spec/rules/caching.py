@@ -1,6 +1,7 @@
 """Which prefixes of a request become keys."""
 
-from .sizes import floor_to
+from .reach import Reads
+from .sizes import blocks_for, floor_to
 
 
 def cacheable_length(end: int, num_tokens: int, alignment: int, block_size: int, is_eagle: bool) -> int:
@@ -13,6 +14,18 @@ def cacheable_length(end: int, num_tokens: int, alignment: int, block_size: int,
     final = min(end, num_tokens)
     cacheable = floor_to(final, alignment)
     return min(final, cacheable + block_size) if is_eagle and cacheable else cacheable
+
+
+def is_kept(reads: Reads, i: int, block_size: int, reach: int, alignment: int, is_eagle: bool) -> bool:
+    """Whether block ``i`` of a group becomes a key: of windows, what hits by ``alignment`` can read.
+
+    With EAGLE a hit reads one block beyond its end as well. Where windows leave no gap, all are kept.
+    """
+    if reads != "window" or alignment < block_size:
+        return True
+    spare, per_hit = int(is_eagle), alignment // block_size
+    read = blocks_for(reach - 1, block_size) + spare
+    return read >= per_hit or (i >= spare and (i - spare) % per_hit >= per_hit - read)
 
 
 def partial_boundary(num_prompt_tokens: int, unit: int, block_size: int) -> int:

@@ -1,4 +1,4 @@
-"""How a request's row of one group grows, and which of its entries fall out of use."""
+"""How a request's row of one group grows."""
 
 from typing import NamedTuple
 
@@ -36,11 +36,3 @@ def mamba_growth(row_length: int, end: int, block_size: int, num_speculative: in
     padding = max(0, running - row_length)
     taken = needed - row_length - padding - (moved_to - moved_from)
     return Growth(padding, moved_from, moved_to, max(0, taken))
-
-
-def skipped_entries(is_mamba: bool, num_processed: int, block_size: int) -> int:
-    """Leading entries that no later step reads once ``num_processed`` tokens are processed.
-
-    A state serves only the step after it; attention reads every position.
-    """
-    return max(0, num_processed - 1) // block_size if is_mamba else 0

@@ -1,0 +1,27 @@
+"""Which part of a prefix the steps of a group read."""
+
+from typing import Literal
+
+Reads = Literal["prefix", "window", "chunk", "state"]
+"""Full attention, sliding windows, chunked local attention, recurrent states."""
+
+
+def first_read(reads: Reads, num_processed: int, reach: int) -> int:
+    """The first position that a step after ``num_processed`` tokens reads, in tokens.
+
+    ``reach`` is the length of windows or chunks; 0 for the others. A state is read at its last position.
+    """
+    match reads:
+        case "prefix":
+            return 0
+        case "window":
+            return max(0, num_processed - reach + 1)
+        case "chunk":
+            return num_processed - num_processed % reach
+        case "state":
+            return max(0, num_processed - 1)
+
+
+def skipped_entries(reads: Reads, num_processed: int, reach: int, block_size: int) -> int:
+    """Leading entries of a row that no step after ``num_processed`` tokens reads."""
+    return first_read(reads, num_processed, reach) // block_size
