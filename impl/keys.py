@@ -32,7 +32,7 @@ def _buckets_for(num_rows: int) -> int:
 
 
 def check_digests(hashes: Sequence[BlockHash]) -> None:
-    """Refuse digests that are longer than a row has room for."""
+    """Refuse digests that are longer than a row has room for. One of a hash function is like all others."""
     longest = max(map(len, hashes), default=0)
     require(
         longest <= _MAX_DIGEST,
