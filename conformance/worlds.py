@@ -1,11 +1,8 @@
 """Random worlds: small deployments in which sharing, eviction and waiting are frequent."""
 
 from random import Random
-from typing import get_args
 
-from pagedkv.spec.world import Group, GroupKind, Image, Prompt, World
-
-KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
+from pagedkv.spec.world import KINDS, REACHING, Group, Image, Prompt, World
 
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
@@ -50,7 +47,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
                 eagle=eagle == "full" and kind == "full",
                 speculative=speculative if kind == "mamba" else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
-                reach=rng.randint(1, 3 * sizes[kind] + 1) if kind in ("window", "chunk") else 0,
+                reach=rng.randint(1, 3 * sizes[kind] + 1) if kind in REACHING else 0,
             )
         )
     block = max(sizes[kind] for kind in mix)

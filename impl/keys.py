@@ -31,8 +31,8 @@ def _buckets_for(num_rows: int) -> int:
     return 2 * num_rows // BUCKET
 
 
-def names_of_hashes(hashes: Sequence[BlockHash], groups: Tensor) -> Names:
-    """The keys of these digests in ``groups`` [n]. Refuses a digest that is longer than 32 bytes."""
+def check_digests(hashes: Sequence[BlockHash]) -> None:
+    """Refuse digests that are longer than a row has room for. One of a hash function is like all others."""
     longest = max(map(len, hashes), default=0)
     require(
         longest <= _MAX_DIGEST,
@@ -40,6 +40,11 @@ def names_of_hashes(hashes: Sequence[BlockHash], groups: Tensor) -> Names:
         f"a block hash has {longest} bytes, not up to {_MAX_DIGEST}",
         UnsupportedError,
     )
+
+
+def names_of_hashes(hashes: Sequence[BlockHash], groups: Tensor) -> Names:
+    """The keys of these digests in ``groups`` [n]. Refuses a digest that is longer than 32 bytes."""
+    check_digests(hashes)
     device = groups.device
     if not hashes:
         return Names(
@@ -238,7 +243,10 @@ class KeyStore:
             UnsupportedError,
         )
         self.keys = new = Keys.empty(0, num_rows - num_old, old.first.device)
+        new.first = old.first
         for column in fields(Keys):
+            if column.name == "first":
+                continue
             mine, more = getattr(old, column.name), getattr(new, column.name)
             if column.name == "unused":
                 # What was not in use before is on top of the stack, and taken first.

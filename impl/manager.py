@@ -22,6 +22,7 @@ from .allocation import allocate, calls_of, is_taken_by_others, publish
 from .batch import serve
 from .coordinator import KVCacheCoordinator
 from .guards import check_hit, checked_batch, checked_start
+from .keys import check_digests
 from .kinds import FullAttentionManager, MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of
@@ -177,11 +178,12 @@ class KVCacheManager:
         )
         start = checked_start(request, num_new_tokens, hit, self.max_model_len)
         check_hit(self._managers, request, hit, blocks)
-        hits = [self._tensor(ids_of(row)) for row in blocks]
-        self.remove_skipped_blocks(
-            request.request_id, request.num_computed_tokens - request.num_in_flight_tokens
-        )
         publishes = self.enable_caching and not delay_cache_blocks
+        if publishes:
+            check_digests(request.block_hashes[-1:])
+        hits = [self._tensor(ids_of(row)) for row in blocks]
+        num_processed = request.num_computed_tokens - request.num_in_flight_tokens
+        self.remove_skipped_blocks(request.request_id, num_processed)
         end = start + num_new_tokens
         answered = allocate(self.coordinator, request, hits, hit, start, end, publishes)
         return None if answered is None else self._as_blocks([row.tolist() for row in answered])
@@ -199,6 +201,8 @@ class KVCacheManager:
         """
         counts = [num_new_tokens] * len(requests) if isinstance(num_new_tokens, int) else num_new_tokens
         starts = checked_batch(requests, counts, new_token_ids, self.max_model_len)
+        if self.enable_caching:
+            check_digests([digest for request in requests for digest in request.block_hashes[-1:]])
         if new_token_ids is not None:
             for request, tokens in zip(requests, new_token_ids, strict=True):
                 request.append_output_token_ids(tokens)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 from math import lcm
-from typing import Literal
+from typing import Literal, get_args
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
@@ -23,6 +23,10 @@ from .cache_specs import (
 from .requests import MultiModalFeature
 
 GroupKind = Literal["full", "window", "chunk", "mamba"]
+KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
+"""The kinds by their names."""
+REACHING = ("window", "chunk")
+"""Kinds whose groups have a ``reach``."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,10 @@ def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant
 def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
     unit = world.unit
     if unit > 1:
-        groups = tuple(replace(group, block_size=group.block_size // unit) for group in world.groups)
+        groups = tuple(
+            replace(group, block_size=group.block_size // unit, reach=-(-group.reach // unit))
+            for group in world.groups
+        )
         prompts = tuple(
             replace(
                 prompt,
@@ -141,6 +144,7 @@ _SIZES: tuple[_Variants, ...] = (
     _units_of_one_token,
     partial(_smaller_blocks, "full"),
     partial(_smaller_blocks, "mamba"),
+    partial(_smaller_blocks, "window"),
     _fewer_blocks,
 )
 

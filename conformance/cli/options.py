@@ -5,17 +5,16 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn, get_args
+from typing import NoReturn
 
 import click
 
 from pagedkv.conformance.campaign.campaign import random_seed
 from pagedkv.conformance.torch_subject import DEVICE, NAME
-from pagedkv.spec.world import GroupKind
+from pagedkv.spec.world import KINDS
 
 from .errors import CannotRun
 
-KINDS: tuple[str, ...] = get_args(GroupKind)
 MOST_GROUPS = 4
 
 

@@ -48,6 +48,7 @@ _LIMITS = {
     "Group.block_size": Limit(1),
     "Group.speculative": Limit(0, 1000),
     "Group.variant": Limit(1),
+    "Group.reach": Limit(0, 100_000),
     "Prompt.tokens": Limit(*_INT64, fewest=1, longest=100_000),
     "Prompt.length": Limit(1, 100_000),
     "Prompt.images": Limit(longest=1000),
