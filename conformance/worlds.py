@@ -54,7 +54,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     longest = block * rng.randint(2, 5) + rng.randrange(block)
     prompts = _random_prompts(rng, longest, block)
     per_request = sum(
-        3 + group.speculative if group.kind == "mamba" else -(-longest // group.block_size) for group in groups
+        3 + group.speculative if group.kind == "mamba" else -(-longest // group.block_size)
+        for group in groups
     )
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
     return World(

@@ -1,6 +1,6 @@
 """What a world has to be beyond its fields' bounds, for a manager to be made and prompts to be sent."""
 
-from pagedkv.spec.world import Prompt, World
+from pagedkv.spec.world import REACHING, Prompt, World
 
 
 def reason_against(world: World) -> str:
@@ -11,6 +11,18 @@ def reason_against(world: World) -> str:
     states = sorted({group.block_size for group in world.groups if group.kind == "mamba"})
     if len(states) > 1:
         return f"mamba groups have one block_size, not {states}"
+    for group in world.groups:
+        if (group.reach > 0) != (group.kind in REACHING):
+            return (
+                "a window or chunk has a reach of at least 1, and no other group has one, "
+                f"not {group.kind} and {group.reach}"
+            )
+    chunks = [g for g, group in enumerate(world.groups) if group.kind == "chunk"]
+    if chunks and len(set(sizes)) > 1:
+        return f"groups beside a chunk have its block_size, not {sizes}"
+    read = [g for g in chunks if g in world.eagle_groups]
+    if read:
+        return f"no draft model reads a chunk, not group {read[0]}"
     for p, prompt in enumerate(world.prompts):
         reason = _against_prompt(prompt)
         if reason:

@@ -68,7 +68,7 @@ def in_second_line(old: str, new: str) -> Change:
     return lambda lines: [lines[0], lines[1].replace(old.encode(), new.encode()), *lines[2:]]
 
 
-GROUP = {"kind": "mamba", "block_size": 4, "eagle": False, "speculative": 0, "variant": 1}
+GROUP = {"kind": "mamba", "block_size": 4, "eagle": False, "speculative": 0, "variant": 1, "reach": 0}
 
 REFUSED: dict[str, tuple[Change, str]] = {
     "an empty file": (lambda lines: [], "line 1: the file is empty"),
@@ -108,6 +108,22 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "two sizes of states": (
         with_world(groups=[GROUP, {**GROUP, "block_size": 8}]),
         "mamba groups have one block_size, not [4, 8]",
+    ),
+    "a window of nothing": (
+        with_world(groups=[{**GROUP, "kind": "window"}]),
+        "a window or chunk has a reach of at least 1, and no other group has one, not window and 0",
+    ),
+    "a state with a reach": (
+        with_world(groups=[{**GROUP, "reach": 3}]),
+        "a window or chunk has a reach of at least 1, and no other group has one, not mamba and 3",
+    ),
+    "chunks beside other sizes": (
+        with_world(groups=[{**GROUP, "kind": "chunk", "reach": 3}, {**GROUP, "block_size": 8}]),
+        "groups beside a chunk have its block_size, not [4, 8]",
+    ),
+    "chunks under a draft model": (
+        with_world(groups=[{**GROUP, "kind": "chunk", "reach": 3, "eagle": True}]),
+        "no draft model reads a chunk, not group 0",
     ),
     "a prompt longer than its tokens": (with_prompt(length=6), "at most its 5 tokens, not 6"),
     "an image past the prompt": (with_prompt(length=2), "images within its 2 tokens, not at 1 for 2"),
