@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import torch
-
 from pagedkv.spec import Request, ValuePreconditionError, require
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import allocation
@@ -66,6 +64,5 @@ def checked_batch(
 
 def _has_gap(manager: SingleTypeKVCacheManager, hit: int, row: Sequence[KVCacheBlock]) -> bool:
     """Whether a block lacks that the step after the hit reads."""
-    reach = manager.reach(manager.kv_cache_spec)
-    first = int(manager.first_read(torch.tensor([hit]), reach)) // manager.block_size
+    first = manager.get_num_skipped_tokens(hit) // manager.block_size
     return any(block.is_null for block in row[first:])

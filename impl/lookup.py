@@ -101,7 +101,7 @@ class Prefix:
         return self.holders(kind.groups, range((first + 1) * kind.block_size, length + 1, kind.block_size))
 
     def answers(self, kind: Kind, lengths: range) -> Tensor:
-        """Whether a kind of which the end of a prefix is read can answer ``lengths``, descending; bool [n]."""
+        """Whether a kind that reads the end of a prefix can answer ``lengths``, descending; bool [n]."""
         if not kind.keeps_keys:
             unknown = sum(length > self.max_hashed for length in lengths)
             there = (self.holders(kind.groups, lengths[unknown:]) >= 0).all(0)

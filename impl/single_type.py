@@ -183,6 +183,11 @@ class SingleTypeKVCacheManager(ABC):
         rows = found.rows(found.length, size)
         return tuple(BlockList(block_pool, row.tolist()) for row in rows), found.length
 
+    def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
+        """Leading tokens that no step after ``num_computed_tokens`` tokens reads."""
+        processed = torch.tensor([num_computed_tokens])
+        return int(self.first_read(processed, self.reach(self.kv_cache_spec)))
+
     # Rows
 
     def row(self, row: int) -> Tensor:

@@ -10,7 +10,7 @@ from pagedkv.spec.clauses import config
 from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.caching import is_kept, partial_boundary
 from pagedkv.spec.rules.hits import Kind, longest_hit
-from pagedkv.spec.rules.reach import Reads, skipped_entries
+from pagedkv.spec.rules.reach import Reads, first_read, skipped_entries
 from pagedkv.spec.rules.rows import Growth, attention_growth
 from pagedkv.spec.rules.sizes import blocks_for
 
@@ -169,6 +169,10 @@ class SingleTypeKVCacheManager(ABC):
         return tuple(rows), found.length
 
     # Operations
+
+    def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
+        """Leading tokens that no step after ``num_computed_tokens`` tokens reads."""
+        return first_read(self.reads, num_computed_tokens, self.reach(self.kv_cache_spec))
 
     def num_skipped(self, num_processed_tokens: int) -> int:
         """Leading entries that no later step reads."""

@@ -11,12 +11,14 @@ from types import ModuleType
 from typing import Any
 
 from pagedkv.spec import (
+    ChunkedLocalAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
     KVCacheSpec,
     MambaSpec,
     Request,
+    SlidingWindowSpec,
     get_request_block_hasher,
     sha256,
 )
@@ -52,6 +54,29 @@ def states(block_size: int = BLOCK, speculative: int = 0) -> MambaSpec:
     )
 
 
+def window(block_size: int, sliding_window: int) -> SlidingWindowSpec:
+    """The smallest spec of sliding windows."""
+    return SlidingWindowSpec(block_size, 1, 1, "float32", sliding_window)
+
+
+def chunked(block_size: int, attention_chunk_size: int) -> ChunkedLocalAttentionSpec:
+    """The smallest spec of chunked local attention."""
+    return ChunkedLocalAttentionSpec(block_size, 1, 1, "float32", attention_chunk_size)
+
+
+def deployment(side: ModuleType, *specs: KVCacheSpec, num_blocks: int = 40, **options: Any) -> Any:
+    """A manager of one group per spec over `num_blocks` blocks."""
+    groups = [KVCacheGroupSpec([f"layer {group}"], spec) for group, spec in enumerate(specs)]
+    config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
+    return side.KVCacheManager(
+        config,
+        max_model_len=4096,
+        scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
+        hash_block_size=UNIT,
+        **options,
+    )
+
+
 def hybrid(
     side: ModuleType,
     attention_block: int = UNIT,
@@ -63,15 +88,7 @@ def hybrid(
 ) -> Any:
     """A manager of one attention group and one group of states, then `more`, over `num_blocks` blocks."""
     specs = [attention(attention_block), states(speculative=speculative), *more]
-    groups = [KVCacheGroupSpec([f"layer {group}"], spec) for group, spec in enumerate(specs)]
-    config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
-    return side.KVCacheManager(
-        config,
-        max_model_len=4096,
-        scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
-        hash_block_size=UNIT,
-        **options,
-    )
+    return deployment(side, *specs, num_blocks=num_blocks, **options)
 
 
 def admit(manager: Any, newcomer: Request, **options: Any) -> Any:
