@@ -1,6 +1,6 @@
 """One life of one manager, as the engine loop drives it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, Self
 
 from pagedkv.spec import Snapshot, World
@@ -70,6 +70,14 @@ class Instance(Protocol):
 
     def snapshot(self) -> Snapshot[KeyName] | None:
         """The state, or None if the manager does not tell."""
+        ...
+
+    def keyed(self, blocks: Collection[int]) -> Collection[int] | None:
+        """Those of ``blocks`` that have a key, or None if the manager does not tell."""
+        ...
+
+    def num_free_blocks(self) -> int | None:
+        """How many blocks nobody holds, or None if the manager does not tell."""
         ...
 
     def copy(self) -> Self:
@@ -224,6 +232,13 @@ class StandardInstance:
 
     def snapshot(self) -> Snapshot[KeyName] | None:
         return self._snapshot(self.manager).renamed(self._names.key_name) if self._snapshot else None
+
+    def keyed(self, blocks: Collection[int]) -> Collection[int]:
+        views = self.manager.block_pool.blocks
+        return [block for block in blocks if views[block].block_hash is not None]
+
+    def num_free_blocks(self) -> int:
+        return int(self.manager.block_pool.get_num_free_blocks())
 
     def copy(self) -> "StandardInstance":
         twin = StandardInstance.__new__(StandardInstance)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
@@ -14,10 +15,36 @@ from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
 from .coverage import shown_by
+from .demand import most_blocks
 from .differences import clause_of_error, differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
+
+
+@contextmanager
+def making(world: World, subject: Subject) -> Iterator[None]:
+    """Around what makes a life of the subject: ``SubjectUnavailable`` for whatever it raises but refusals."""
+    try:
+        yield
+    except PreconditionError:
+        raise
+    except Exception as error:
+        groups = "+".join(group.kind for group in world.groups)
+        raise SubjectUnavailable(
+            f"{subject.name!r} raised {type(error).__name__} when a manager for {groups} "
+            f"with {world.num_blocks} blocks was to be made: {error}"
+        ) from error
+
+
+def breach_of_error(move: Move, error: Exception) -> Breach:
+    """What a subject breaks by an error in a move."""
+    if isinstance(error, HashClash):
+        return Breach(hashing.NAMES_THE_PREFIX, str(error))
+    clause = getattr(error, "clause", None)
+    if not isinstance(clause, Clause):
+        clause = clause_of_error(move)
+    return Breach(clause, f"raised {type(error).__name__}: {error}")
 
 
 class Bout:
@@ -28,17 +55,9 @@ class Bout:
 
     def __init__(self, world: World, subject: Subject) -> None:
         self.world = world
-        try:
+        with making(world, subject):
             self.state = LoopState.start(world, subject.make(world))
             self.snapshot = self.state.instance.snapshot()
-        except PreconditionError:
-            raise
-        except Exception as error:
-            groups = "+".join(group.kind for group in world.groups)
-            raise SubjectUnavailable(
-                f"{subject.name!r} raised {type(error).__name__} when a manager for {groups} "
-                f"with {world.num_blocks} blocks was to be made: {error}"
-            ) from error
         is_mirrored = subject.strictness != "safety" and subject.name != "reference"
         self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None
         self._mirrored = self._mirror.instance.snapshot() if self._mirror else None
@@ -69,16 +88,9 @@ class Bout:
         try:
             self.outcome, worker_breaches = apply_move(self.state, move)
             after = self.state.instance.snapshot()
-        except HashClash as clash:
-            self.outcome = Raised(type(clash).__name__, str(clash))
-            yield Breach(hashing.NAMES_THE_PREFIX, str(clash))
-            return
         except Exception as error:  # noqa: BLE001  Whatever a subject raises is its fault, and ends its life.
             self.outcome = Raised(type(error).__name__, str(error))
-            clause = getattr(error, "clause", None)
-            if not isinstance(clause, Clause):
-                clause = clause_of_error(move)
-            yield Breach(clause, f"raised {type(error).__name__}: {error}")
+            yield breach_of_error(move, error)
             return
         if before is not None and after is not None:
             transition = Transition(
@@ -113,13 +125,9 @@ class Bout:
         refused = isinstance(self.outcome, Allocated) and self.outcome.rows is None
         if not refused or not isinstance(move, Admit) or any(life.is_running for life in lives.values()):
             return
-        # A state has at most the one it starts from, the running one and a copy beside its speculative ones.
-        most = sum(
-            3 + group.speculative
-            if group.kind == "mamba"
-            else 1 + -(-lives[move.request].num_tokens // group.block_size)
-            for group in self.world.groups
-        )
+        # Beside its own, a block of each attention group from which the end of its hit is copied.
+        most = most_blocks(self.world, lives[move.request].num_tokens)
+        most += sum(group.kind == "full" for group in self.world.groups)
         if most < self.world.num_blocks:
             yield Breach(
                 allocation.PREDICTION_IS_EXACT,

@@ -4,11 +4,11 @@ The loop is the scheduler and the model runner around a manager. Random driver, 
 exhaustive search and replay only choose moves, among those that ``enabled`` lists.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from pagedkv.invariants.breach import Breach
-from pagedkv.invariants.worker import Work
+from pagedkv.invariants.worker import Work, Worker
 from pagedkv.spec import PreconditionError
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import (
@@ -120,7 +120,8 @@ def _let_go(state: LoopState, request: str, withdraw: bool, pop: bool) -> None:
     _count(state, lambda: state.instance.free(life, withdraw, pop))
     state.work.pop(request, None)
     state.handed_over.pop(request, None)
-    state.worker.drop(request)
+    if state.worker:
+        state.worker.drop(request)
 
 
 def _end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Breach]]:
@@ -130,7 +131,7 @@ def _end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Brea
     hand_offs = _count(state, state.instance.take_hand_offs)
     for entry in hand_offs:
         state.handed_over.setdefault(entry.request, []).append(entry)
-    breaches = list(state.worker.step(copies, list(state.work.values())))
+    breaches = list(state.worker.step(copies, list(state.work.values()))) if state.worker else []
     if not release_first and copies:
         _count(state, state.instance.release)
     for work in state.work.values():
@@ -139,14 +140,20 @@ def _end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Brea
             life = life._replace(num_tokens=life.num_tokens + 1)
         state.lives[work.request] = life
     state.in_pass, state.work = False, {}
-    snapshot = state.instance.snapshot()
+    if state.worker:
+        breaches += _claims_broken(state, state.worker)
+    return Stepped(tuple(copies), tuple(hand_offs)), breaches
+
+
+def _claims_broken(state: LoopState, worker: Worker) -> Iterator[Breach]:
+    """What tables, keys and hand-offs claim after a step, and the worker's memory does not have."""
+    snapshot = state.instance.snapshot() if state.checks_claims else None
     if snapshot is not None:
-        breaches += state.worker.check_tables(snapshot)
-        breaches += state.worker.check_keys(snapshot)
+        yield from worker.check_tables(snapshot)
+        yield from worker.check_keys(snapshot)
     still_read = [entry for entries in state.handed_over.values() for entry in entries]
     prompts = {life.request: life.prompt for life in state.lives.values()}
-    breaches += state.worker.check_hand_offs(still_read, prompts)
-    return Stepped(tuple(copies), tuple(hand_offs)), breaches
+    yield from worker.check_hand_offs(still_read, prompts)
 
 
 def _truncate(state: LoopState, life: Life, num_tokens: int) -> Outcome:

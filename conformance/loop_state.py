@@ -18,7 +18,10 @@ class LoopState:
 
     world: World
     instance: Instance
-    worker: Worker
+    worker: Worker | None
+    """None: nobody looks at what is read."""
+    checks_claims: bool = True
+    """Whether the worker also compares what tables and keys claim after each step: that takes a snapshot."""
     lives: dict[str, Life] = field(default_factory=dict)
     in_pass: bool = False
     tokens_left: int = 0
@@ -37,16 +40,16 @@ class LoopState:
     """Calls on the manager so far."""
 
     @classmethod
-    def start(cls, world: World, instance: Instance) -> "LoopState":
-        """A loop around a new manager."""
-        return cls(world, instance, Worker(world))
+    def start(cls, world: World, instance: Instance, *, has_worker: bool = True) -> "LoopState":
+        """A loop around a new manager. Without a worker nothing is judged, and no snapshot is taken."""
+        return cls(world, instance, Worker(world) if has_worker else None)
 
     def copy(self) -> "LoopState":
         """An independent loop in the same state."""
         return replace(
             self,
             instance=self.instance.copy(),
-            worker=self.worker.copy(),
+            worker=self.worker and self.worker.copy(),
             lives=self.lives.copy(),
             work=self.work.copy(),
             handed_over={request: entries.copy() for request, entries in self.handed_over.items()},

@@ -1,7 +1,7 @@
 """Managers that users bring as ``module:factory``."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from pagedkv.spec import Request, Snapshot, World, init_none_hash, require, sha256
@@ -169,6 +169,12 @@ class OwnInstance:
             return None
         state: Snapshot[Any] = self.manager.snapshot()
         return state.renamed(self._names.key_name)
+
+    def keyed(self, blocks: Collection[int]) -> None:
+        """The least interface of a manager tells keys in a snapshot only."""
+
+    def num_free_blocks(self) -> None:
+        """Nor how many blocks are free."""
 
     def copy(self) -> "OwnInstance":
         raise NotImplementedError

@@ -1,5 +1,7 @@
 """The worker: a memory whose slots hold *which prefix they belong to* instead of numbers.
 
+Slots are kept as runs, so that a read costs blocks and not tokens.
+
 It knows only what a real worker is sent: tables of new requests, entries appended to running ones,
 copies, and which tokens to compute. It never looks at the manager. What it reads is the ground truth of
 the specification.
@@ -9,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pagedkv.spec import World
-from pagedkv.spec.clauses import Clause, worker
+from pagedkv.spec.clauses import worker
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows, Snapshot
 
 from .breach import Breach
+from .slots import Runs, between, in_words, joined, of_size
 
 CHECKED = (
     worker.READS_ITS_PREFIX,
@@ -22,15 +25,15 @@ CHECKED = (
 )
 """The clauses that a worker sees broken."""
 
-Prefix = tuple[int, int]
-"""A prefix as ``World.name`` names it: what the KV of its last token, or the state after it, stands for."""
-
 
 class Content(NamedTuple):
-    """What a block holds: the KV of one group by position, or its one state."""
+    """What a block holds: the KV of one group by position, or its one state.
+
+    A prefix, as ``World.name`` names it, stands for the KV of its last token, or for the state after it.
+    """
 
     group: int
-    prefixes: tuple[Prefix | None, ...]
+    runs: Runs
 
 
 class Work(NamedTuple):
@@ -50,10 +53,7 @@ class Worker:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._prefixes = [
-            tuple(world.name(p, n) for n in range(1, len(prompt.tokens) + 1))
-            for p, prompt in enumerate(world.prompts)
-        ]
+        self._prefixes = world.prefixes
         self.memory: dict[int, Content] = {}
         self.tables: dict[str, list[list[int]]] = {}
         self.computed: dict[str, tuple[int, int]] = {}
@@ -100,8 +100,9 @@ class Worker:
                 else:
                     self._write_attention(item, g)
         # Whoever runs reads on: not only the requests of this step must find their prefix.
+        starts = {item.request: item.start for item in work}
         for request, (prompt, computed) in self.computed.items():
-            yield from self._read_attention(request, prompt, computed)
+            yield from self._read_attention(request, prompt, starts.get(request, computed), computed)
             yield from self._read_states(request, prompt, computed)
 
     def check_tables(self, snapshot: Snapshot[KeyName]) -> Iterator[Breach]:
@@ -119,9 +120,10 @@ class Worker:
         """Compare what the keyed blocks hold with what their keys say."""
         for block, keys in enumerate(snapshot.keys):
             for key in keys:
-                yield from self._expect(
-                    worker.KEYS_TELL_THE_TRUTH, f"block {block} with key {_name(key)}", key.group, key, block
-                )
+                holds = self._other_than(key, block)
+                if holds:
+                    name = f"p{key.prompt}:{key.num_tokens} of group {key.group}"
+                    yield Breach(worker.KEYS_TELL_THE_TRUTH, f"block {block} with key {name} {holds}")
 
     def check_hand_offs(
         self, hand_offs: Sequence[HandOffName], prompts: Mapping[str, int]
@@ -129,31 +131,29 @@ class Worker:
         """Compare what handed-over blocks hold with the states they are said to be."""
         for entry in hand_offs:
             key = KeyName(entry.group, prompts[entry.request], entry.num_tokens)
-            yield from self._expect(
-                worker.HAND_OFF_IS_THE_STATE,
-                f"block {entry.block}, handed over for request {entry.request} at {entry.num_tokens} tokens",
-                entry.group,
-                key,
-                entry.block,
-            )
+            holds = self._other_than(key, entry.block)
+            if holds:
+                yield Breach(
+                    worker.HAND_OFF_IS_THE_STATE,
+                    f"block {entry.block}, handed over for request {entry.request} at {entry.num_tokens} "
+                    f"tokens, {holds}",
+                )
 
-    def _expect(self, clause: Clause, what: str, group: int, key: KeyName, block: int) -> Iterator[Breach]:
-        """The block holds the group's part of the key's prefix that ends with it."""
-        shape = self._world.groups[group]
+    def _other_than(self, key: KeyName, block: int) -> str:
+        """What the block holds instead of its part of the key's prefix, in words; empty if it holds that."""
+        shape = self._world.groups[key.group]
         first = (
             key.num_tokens - 1
             if shape.kind == "mamba"
             else (key.num_tokens - 1) // shape.block_size * shape.block_size
         )
-        wanted = self._prefixes[key.prompt][first : key.num_tokens]
-        found = self._slots(block, group, len(wanted))
-        if found != wanted:
-            yield Breach(clause, f"{what} holds {_show(found)}, not {_show(wanted)}")
+        wanted = self._prefixes.runs(key.prompt, first, key.num_tokens)
+        found = self._slots(block, key.group, key.num_tokens - first)
+        return "" if found == wanted else f"holds {in_words(found)}, not {in_words(wanted)}"
 
-    def _slots(self, block: int, group: int, count: int) -> tuple[Prefix | None, ...]:
+    def _slots(self, block: int, group: int, count: int) -> Runs:
         content = self.memory.get(block)
-        found = content.prefixes[:count] if content and content.group == group else ()
-        return found + (None,) * (count - len(found))
+        return of_size(content.runs if content and content.group == group else (), count)
 
     def _write_attention(self, item: Work, g: int) -> None:
         size = self._world.groups[g].block_size
@@ -162,48 +162,57 @@ class Worker:
             block = self._entry(item.request, g, i)
             before = self._slots(block, g, a - i * size)
             old = self.memory.get(block)
-            after = old.prefixes[b - i * size :] if old and old.group == g else ()
-            self.memory[block] = Content(g, before + self._prefixes[item.prompt][a:b] + after)
+            after = between(old.runs, b - i * size, size) if old and old.group == g else ()
+            written = self._prefixes.runs(item.prompt, a, b)
+            self.memory[block] = Content(g, joined(before, written, after))
 
     def _write_state(self, item: Work, g: int) -> None:
         block = self._entry(item.request, g, (item.end - 1) // self._world.groups[g].block_size)
-        self.memory[block] = Content(g, (self._prefixes[item.prompt][item.end - 1],))
+        self.memory[block] = Content(g, self._prefixes.runs(item.prompt, item.end - 1, item.end))
 
-    def _read_attention(self, request: str, prompt: int, computed: int) -> Iterator[Breach]:
+    def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
+        """What the tokens from ``start`` on read, of the ``computed`` first ones."""
         for g, group in enumerate(self._world.groups):
-            if group.kind == "full":
+            if group.kind != "mamba":
                 size = group.block_size
-                for first in range(0, computed, size):
-                    wanted = self._prefixes[prompt][first : min(first + size, computed)]
-                    block = self._entry(request, g, first // size)
-                    yield from self._read(request, g, block, wanted)
+                begin = self._first_read(g, start)
+                for i in range(begin // size, -(-computed // size)):
+                    first, last = max(begin, i * size), min((i + 1) * size, computed)
+                    yield from self._read(request, g, i, first - i * size, prompt, first, last)
+
+    def _first_read(self, g: int, position: int) -> int:
+        """The first position that the token at ``position`` attends to."""
+        group = self._world.groups[g]
+        match group.kind:
+            case "window":
+                return max(0, position - group.reach + 1)
+            case "chunk":
+                return position // group.reach * group.reach
+        return 0
 
     def _read_states(self, request: str, prompt: int, computed: int) -> Iterator[Breach]:
         for g, group in enumerate(self._world.groups):
             if group.kind == "mamba" and computed:
-                block = self._entry(request, g, (computed - 1) // group.block_size)
-                yield from self._read(request, g, block, self._prefixes[prompt][computed - 1 : computed])
+                i = (computed - 1) // group.block_size
+                yield from self._read(request, g, i, 0, prompt, computed - 1, computed)
 
-    def _read(self, request: str, g: int, block: int, wanted: tuple[Prefix, ...]) -> Iterator[Breach]:
-        found = self._slots(block, g, len(wanted))
+    def _read(
+        self, request: str, g: int, i: int, slot: int, prompt: int, start: int, end: int
+    ) -> Iterator[Breach]:
+        """The slots of entry ``i`` from ``slot`` on hold the prefixes of ``start`` + 1 to ``end`` tokens."""
+        block = self._entry(request, g, i)
+        wanted = self._prefixes.runs(prompt, start, end)
+        found = between(self._slots(block, g, slot + end - start), slot, slot + end - start)
         if not block:
-            because = f"request {request}, group {g}: has no block for what it reads, {_show(wanted)}"
+            because = f"request {request}, group {g}: has no block for what it reads, {in_words(wanted)}"
             yield Breach(worker.READS_ITS_PREFIX, because)
         elif found != wanted:
             yield Breach(
                 worker.READS_ITS_PREFIX,
-                f"request {request}, group {g}, block {block}: reads {_show(found)} where its prefix is "
-                f"{_show(wanted)}",
+                f"request {request}, group {g}, block {block}: reads {in_words(found)} where its prefix is "
+                f"{in_words(wanted)}",
             )
 
     def _entry(self, request: str, g: int, i: int) -> int:
         row = self.tables[request][g]
         return row[i] if i < len(row) else 0
-
-
-def _name(key: KeyName) -> str:
-    return f"p{key.prompt}:{key.num_tokens} of group {key.group}"
-
-
-def _show(prefixes: Sequence[Prefix | None]) -> str:
-    return "[" + ", ".join("nothing" if p is None else f"p{p[0]}:{p[1]}" for p in prefixes) + "]"

@@ -5,9 +5,9 @@ prompt, the rest is the output that the model will give. So equal prefixes give 
 prefix is named by a prompt and a number of tokens, whoever holds it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
 from math import lcm
 from typing import Literal, get_args
 
@@ -20,6 +20,7 @@ from .cache_specs import (
     MambaSpec,
     SlidingWindowSpec,
 )
+from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
 GroupKind = Literal["full", "window", "chunk", "mamba"]
@@ -68,7 +69,8 @@ class Image:
 class Prompt:
     """A token sequence of which the first ``length`` tokens are the prompt."""
 
-    tokens: tuple[int, ...]
+    tokens: Sequence[int]
+    """A slice of it is a tuple."""
     length: int
     salt: str | None = None
     lora: str | None = None
@@ -77,17 +79,6 @@ class Prompt:
     def features(self) -> list[MultiModalFeature]:
         """The images as a request carries them."""
         return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images]
-
-    def shared_with(self, other: "Prompt") -> int:
-        """How many tokens of prefix have the same KV in both; 0 tokens always do."""
-        if (self.salt, self.lora) != (other.salt, other.lora):
-            return 0
-        agree = sum(
-            1
-            for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.tokens, other.tokens, strict=False))
-        )
-        apart = {*self.images} ^ {*other.images}
-        return min([agree, *(image.offset for image in apart)])
 
 
 @dataclass(frozen=True)
@@ -160,16 +151,9 @@ class World:
 
     def name(self, prompt: int, num_tokens: int) -> tuple[int, int]:
         """The first prompt that has this prefix, and its length: equal exactly for equal prefixes."""
-        return self._first_with[prompt][num_tokens], num_tokens
+        return self.prefixes.first_with(prompt, num_tokens), num_tokens
 
     @cached_property
-    def _first_with(self) -> tuple[tuple[int, ...], ...]:
-        # Prompts that agree on a prefix agree on every shorter one.
-        return tuple(
-            tuple(
-                next(q for q, length in enumerate(shared) if length >= n)
-                for n in range(len(prompt.tokens) + 1)
-            )
-            for prompt in self.prompts
-            if (shared := [prompt.shared_with(other) for other in self.prompts])
-        )
+    def prefixes(self) -> Prefixes:
+        """The prefixes of all prompts, by name."""
+        return Prefixes(self.prompts)

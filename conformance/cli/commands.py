@@ -6,6 +6,7 @@ import click
 
 from pagedkv.spec import SPEC_VERSION
 
+from .bench import bench_command
 from .check import check_command
 from .clauses import clauses_command
 from .errors import Commands
@@ -13,6 +14,7 @@ from .explore import explore_command
 from .faults import faults_command
 from .prove import prove_command
 from .replay import replay_command
+from .workload import workload_command, workload_trace_command
 
 
 @click.group(
@@ -47,5 +49,8 @@ for command in (
     faults_command,
     clauses_command,
     prove_command,
+    bench_command,
+    workload_command,
+    workload_trace_command,
 ):
     pagedkv.add_command(command)

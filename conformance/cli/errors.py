@@ -9,9 +9,11 @@ from pagedkv.conformance.campaign.children import ChildFailed
 from pagedkv.conformance.campaign.expectations import BadExpectations
 from pagedkv.conformance.subjects import SubjectUnavailable
 from pagedkv.conformance.wording import printable
+from pagedkv.conformance.workload.deployment import BadDeployment
+from pagedkv.conformance.workload.trace import BadWorkload
 from pagedkv.spec.trace import BadTrace
 
-BAD_INPUT = (SubjectUnavailable, BadExpectations, BadTrace, ChildFailed)
+BAD_INPUT = (SubjectUnavailable, BadExpectations, BadTrace, BadWorkload, BadDeployment, ChildFailed)
 """Errors whose message is already such a sentence."""
 
 

@@ -1,6 +1,7 @@
 """How commands write: plain text, coloured where a terminal reads it."""
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from pagedkv.conformance.wording import printable
@@ -25,6 +26,10 @@ class Output:
         """A line that something begins with, with room before it."""
         self.line()
         self.line(printable(text), "bold")
+
+    def table(self, table: Table) -> None:
+        """Rows and columns."""
+        self._console.print(table)
 
     def verdict(self, text: str, is_good: bool) -> None:
         """The last line."""

@@ -8,6 +8,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pagedkv.conformance.campaign.campaign import Verdict
 from pagedkv.conformance.explore import Exploration
+from pagedkv.conformance.workload.replay import Replay
+from pagedkv.spec import World
+
+_MOVES_SHOWN = 100
+"""Moves of a replay from one look at the bar to the next."""
 
 
 @contextmanager
@@ -33,6 +38,41 @@ def exploration_progress() -> Iterator[Callable[[Exploration, int], None]]:
         def show(seen: Exploration, waiting: int) -> None:
             words = f"{seen.states:,} states, {seen.edges:,} edges, depth {seen.depth}, {waiting:,} waiting"
             progress.update(task, description=words)
+
+        yield show
+
+
+@contextmanager
+def bench_progress(effort: int) -> Iterator[Callable[[str, int], None]]:
+    """What a benchmark calls, with what it measures and how much of the effort was just spent."""
+    with _progress(BarColumn(), TimeRemainingColumn()) as progress:
+        task = progress.add_task("", total=effort)
+
+        def show(name: str, spent: int) -> None:
+            progress.update(task, advance=spent, description=name)
+
+        yield show
+
+
+@contextmanager
+def workload_progress(world: World) -> Iterator[Callable[[Replay], None]]:
+    """What a replay of the world's prompts calls after each move."""
+    # One call for each token of output, and some for each prompt.
+    total = sum(
+        len(prompt.tokens) - prompt.length + -(-prompt.length // world.max_step_tokens)
+        for prompt in world.prompts
+    )
+    with _progress(BarColumn(), TimeRemainingColumn()) as progress:
+        task = progress.add_task("", total=total)
+
+        def show(replay: Replay) -> None:
+            figures = replay.figures
+            if figures.moves % _MOVES_SHOWN == 0:
+                words = (
+                    f"{figures.requests:,} of {len(world.prompts):,} requests, {figures.passes:,} passes, "
+                    f"hit rate {figures.hit_rate:.2%}"
+                )
+                progress.update(task, completed=min(figures.served, total), description=words)
 
         yield show
 

@@ -3,6 +3,7 @@
 Only the snapshot looks inside. vLLM is imported when the subject is made.
 """
 
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,6 +18,11 @@ SUPPORTED = "0.28."
 
 def vllm() -> Subject:
     """The subject. Raises ``SubjectUnavailable`` when that release is not installed."""
+    return Subject("vllm", installed_release(), "exact", _make, refuses=_refuses)
+
+
+def installed_release() -> str:
+    """The release of vLLM. Raises ``SubjectUnavailable`` when it is not one that is driven here."""
     try:
         release = version("vllm")
     except PackageNotFoundError:
@@ -25,7 +31,7 @@ def vllm() -> Subject:
         ) from None
     if not release.startswith(SUPPORTED):
         raise SubjectUnavailable(f"vLLM {release} is installed, and this adapter drives {SUPPORTED}x")
-    return Subject("vllm", release, "exact", _make, refuses=_refuses)
+    return release
 
 
 def _refuses(world: World) -> str | None:
@@ -38,14 +44,35 @@ def _refuses(world: World) -> str | None:
 
 
 def _make(world: World) -> Instance:
+    # A preempted request is freed like any other: the engine has no call for work that never ran.
+    return StandardInstance(world, make_manager(world), _Requests(world), _snapshot, can_withdraw=False)
+
+
+def make_manager(world: World) -> Any:
+    """A manager in a world. Fixes the seed of hashes."""
     from vllm.utils.hashing import sha256
     from vllm.v1.core.kv_cache_manager import KVCacheManager
     from vllm.v1.core.kv_cache_utils import init_none_hash
 
     init_none_hash(sha256)
-    manager = KVCacheManager(_config(world), **standard_arguments(world))
-    # A preempted request is freed like any other: the engine has no call for work that never ran.
-    return StandardInstance(world, manager, _Requests(world), _snapshot, can_withdraw=False)
+    return KVCacheManager(_config(world), **standard_arguments(world))
+
+
+def make_hasher(unit: int) -> Any:
+    """What hashes the units of a request as vLLM does."""
+    from vllm.utils.hashing import sha256
+    from vllm.v1.core.kv_cache_utils import get_request_block_hasher
+
+    return get_request_block_hasher(unit, sha256)
+
+
+def make_request(request_id: str, tokens: Sequence[int], max_tokens: int, hasher: Any, **others: Any) -> Any:
+    """A request whose output has at most ``max_tokens`` tokens."""
+    from vllm.sampling_params import SamplingParams
+    from vllm.v1.request import Request
+
+    parameters = SamplingParams(max_tokens=max_tokens)
+    return Request(request_id, list(tokens), parameters, None, block_hasher=hasher, **others)
 
 
 def _config(world: World) -> Any:
@@ -77,19 +104,14 @@ class _Requests:
     """Requests as vLLM makes them, hashed by vLLM."""
 
     def __init__(self, world: World) -> None:
-        from vllm.utils.hashing import sha256
-        from vllm.v1.core.kv_cache_utils import get_request_block_hasher
-
         self._world = world
-        self._hasher = get_request_block_hasher(world.unit, sha256)
+        self._hasher = make_hasher(world.unit)
         adapters = sorted({prompt.lora for prompt in world.prompts if prompt.lora})
         self._adapter_ids = {name: i + 1 for i, name in enumerate(adapters)}
 
     def make(self, life: Life) -> Any:
         from vllm.lora.request import LoRARequest
         from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
-        from vllm.sampling_params import SamplingParams
-        from vllm.v1.request import Request
 
         prompt = self._world.prompts[life.prompt]
         features = [
@@ -97,15 +119,14 @@ class _Requests:
             for i in prompt.images
         ]
         lora = prompt.lora and LoRARequest(prompt.lora, self._adapter_ids[prompt.lora], "nowhere")
-        return Request(
+        return make_request(
             life.request,
-            list(prompt.tokens[: prompt.length]),
-            SamplingParams(max_tokens=self._world.max_model_len),
-            None,
+            prompt.tokens[: prompt.length],
+            self._world.max_model_len,
+            self._hasher,
             mm_features=features or None,
             lora_request=lora,
             cache_salt=prompt.salt,
-            block_hasher=self._hasher,
         )
 
     def copy(self, request: Any) -> Any:

@@ -128,6 +128,8 @@ def _decode(content: object, declared: Any, limit: Limit, place: str) -> Any:
         return content
     if origin is tuple:
         return _decode_list(content, get_args(declared), limit, place)
+    if origin is Sequence:
+        return _decode_list(content, (*get_args(declared), ...), limit, place)
     if _is_record(declared):
         return _decode_object(content, declared, place)
     if type(content) is not declared:

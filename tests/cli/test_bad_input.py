@@ -26,6 +26,8 @@ TRACES = {
     "empty.jsonl": "",
     "text.jsonl": "no trace\n",
     "list.jsonl": "[]\n",
+    "one.jsonl": '{"timestamp": 0, "input_length": 600, "output_length": 3, "hash_ids": [1, 2]}\n',
+    "short.jsonl": '{"timestamp": 0, "input_length": 600, "output_length": 3, "hash_ids": [1]}\n',
 }
 
 BAD_INPUT = [
@@ -74,6 +76,34 @@ BAD_INPUT = [
     (("explore", "--blocks", "1"), "1 is not in the range x>=2"),
     (("clauses", "nothing"), "there is no clause or family 'nothing': the families are Config"),
     (("faults", "nothing"), "there is no planted fault 'nothing': see `pagedkv faults --list`"),
+    (("workload", "nowhere.jsonl"), "nowhere.jsonl, line 1: the file cannot be read (No such file"),
+    (("workload", "."), "., line 1: the file cannot be read (Is a directory)"),
+    (("workload", "empty.jsonl"), "empty.jsonl, line 1: there is no request in the file"),
+    (("workload", "text.jsonl"), "text.jsonl, line 1: the line is not JSON"),
+    (("workload", "list.jsonl"), "list.jsonl, line 1: the line is a list of 0"),
+    (("workload", "short.jsonl"), "`hash_ids` has 1 entries, and 600 tokens are 2 started blocks of 512"),
+    (("workload", "one.jsonl", "--on", "nobody"), "there is no subject 'nobody'"),
+    (("workload", "one.jsonl", "--on", "impl@nowhere"), " here"),
+    (
+        ("workload", "one.jsonl", "--groups", "full"),
+        "--groups full: 'full' is no group: name each as KIND:TOKENS",
+    ),
+    (("workload", "one.jsonl", "--groups", "full:0"), "'full:0' is no group"),
+    (("workload", "one.jsonl", "--groups", "full:64+mamba:64"), "'full:64+mamba:64' is no group"),
+    (("workload", "one.jsonl", "--groups", "sliding:64"), "'sliding:64' is no group"),
+    (("workload", "one.jsonl", "--groups", ",".join(["full:64"] * 17)), "17 groups, and there can be 16"),
+    (("workload", "one.jsonl", "--groups", "full:100"), "unit divides every block_size, not 64 and [100]"),
+    (("workload", "one.jsonl", "--groups", "mamba:64,mamba:128"), "mamba groups have one block_size"),
+    (
+        ("workload", "one.jsonl", "--blocks", "5"),
+        "line 1: the request needs up to 6 blocks for its 603 tokens",
+    ),
+    (("workload", "one.jsonl", "--laws", "all"), "'all' is neither `off` nor `every=N`"),
+    (("workload", "one.jsonl", "--laws", "every=0"), "'every=0' is neither"),
+    (("workload", "one.jsonl", "--limit", "0"), "0 is not in the range x>=1"),
+    (("workload", "one.jsonl", "--budget", "-1"), "-1 is not in the range x>=1"),
+    (("workload-trace", "nowhere/a.jsonl"), "nowhere/a.jsonl cannot be written (No such file"),
+    (("workload-trace", "a.jsonl", "--requests", "0"), "0 is not in the range"),
     (("nothing",), "No such command 'nothing'"),
 ]
 

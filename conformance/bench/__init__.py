@@ -1,0 +1,1 @@
+"""What managers cost: the same operations on several of them in turn, their answers held equal."""

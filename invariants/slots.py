@@ -1,0 +1,63 @@
+"""What the slots of a block hold, as runs: as many as there are changes, not as there are slots.
+
+A slot holds one prefix or nothing. Equal contents have equal runs, since every run is as long as can be.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from pagedkv.spec.prefixes import Run
+
+NOTHING = -1
+"""In place of a prompt: slots, by their number, that nothing was written to."""
+
+Runs = tuple[Run, ...]
+
+
+def joined(*parts: Runs) -> Runs:
+    """The slots of ``parts`` one after the other."""
+    made: list[Run] = []
+    for run in chain(*parts):
+        if made and (made[-1].prompt, made[-1].end) == (run.prompt, run.start):
+            made[-1] = made[-1]._replace(end=run.end)
+        else:
+            made.append(run)
+    return tuple(made)
+
+
+def between(runs: Runs, first: int, last: int) -> Runs:
+    """Slots ``first`` to before ``last``, as far as there are so many."""
+    return tuple(_between(runs, first, last))
+
+
+def of_size(runs: Runs, size: int) -> Runs:
+    """The first ``size`` slots; those that are missing hold nothing."""
+    there = 0
+    for _, start, end in runs:
+        there += end - start
+    if there == size:
+        return runs
+    if there > size:
+        return between(runs, 0, size)
+    return joined(runs, (Run(NOTHING, there, size),))
+
+
+def in_words(runs: Runs) -> str:
+    """The slots as a reader of a failure wants them: ``[p0:5..8, p1:9]`` names four prefixes of p0 first."""
+    return f"[{', '.join(map(_in_words, runs))}]"
+
+
+def _between(runs: Runs, first: int, last: int) -> Iterator[Run]:
+    slot = 0
+    for prompt, start, end in runs:
+        a, b = max(first - slot, 0), min(last - slot, end - start)
+        if a < b:
+            yield Run(prompt, start + a, start + b)
+        slot += end - start
+
+
+def _in_words(run: Run) -> str:
+    count = run.end - run.start
+    if run.prompt == NOTHING:
+        return "nothing" if count == 1 else f"nothing in {count} slots"
+    return f"p{run.prompt}:{run.end}" if count == 1 else f"p{run.prompt}:{run.start + 1}..{run.end}"

@@ -1,0 +1,1 @@
+"""Request traces: read, made, replayed, counted."""
