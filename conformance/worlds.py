@@ -47,7 +47,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
                 eagle=eagle == "full" and kind == "full",
                 speculative=speculative if kind == "mamba" else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
-                reach=rng.randint(1, 3 * sizes[kind] + 1) if kind in REACHING else 0,
+                reach=rng.randint(2, 3 * sizes[kind] + 1) if kind in REACHING else 0,
             )
         )
     block = max(sizes[kind] for kind in mix)

@@ -77,14 +77,27 @@ def make_request(request_id: str, tokens: Sequence[int], max_tokens: int, hasher
 
 def _config(world: World) -> Any:
     import torch
-    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, MambaSpec
+    from vllm.v1.kv_cache_interface import (
+        ChunkedLocalAttentionSpec,
+        FullAttentionSpec,
+        KVCacheConfig,
+        KVCacheGroupSpec,
+        MambaSpec,
+        SlidingWindowSpec,
+    )
 
     def spec(g: int) -> Any:
         group = world.groups[g]
-        if group.kind == "full":
-            return FullAttentionSpec(
-                block_size=group.block_size, num_kv_heads=1, head_size=group.variant, dtype=torch.float32
-            )
+        shape = {"num_kv_heads": 1, "head_size": group.variant, "dtype": torch.float32}
+        match group.kind:
+            case "full":
+                return FullAttentionSpec(block_size=group.block_size, **shape)
+            case "window":
+                return SlidingWindowSpec(block_size=group.block_size, sliding_window=group.reach, **shape)
+            case "chunk":
+                return ChunkedLocalAttentionSpec(
+                    block_size=group.block_size, attention_chunk_size=group.reach, **shape
+                )
         return MambaSpec(
             block_size=group.block_size,
             shapes=((group.variant, 1),),

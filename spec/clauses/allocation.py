@@ -51,23 +51,21 @@ TABLES_APPEND_ONLY = Clause(
 )
 COVERS_THE_TOKENS = Clause(
     "Allocate/covers_the_tokens",
-    "After a call the tables have a place for every token to compute: attention for each position, a "
-    "mamba group "
-    "for the state after the last and for its speculative successors.",
+    "After a call the tables have a place for all that its step reads and writes: attention for each such position, "
+    "a mamba group for the state before the first token, after the last, and for its speculative successors.",
     "0.1",
 )
 HOLDS_NO_MORE = Clause(
     "Allocate/holds_no_more",
-    "A request holds no more blocks than its tokens need: for a mamba group the state it starts from, the "
-    "running "
-    "one and the speculative ones.",
+    "A request holds no more blocks than its tokens need: windows and chunks none before what the step reads, a "
+    "mamba group the state it starts from, the running one and the speculative ones.",
     "0.1",
 )
 FULL_BLOCKS_BECOME_KEYS = Clause(
     "Cache/full_blocks_become_keys",
-    "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the "
-    "alignment; an "
-    "EAGLE group goes one block further.",
+    "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the alignment; an "
+    "EAGLE group goes one block further. Of windows that leave gaps between the lengths of hits, only blocks that a "
+    "hit can read.",
     "0.1",
 )
 PARTIAL_PROMPT_END = Clause(

@@ -19,20 +19,21 @@ BLOCKS_COVER_IT = Clause(
 )
 LONGEST = Clause(
     "Hit/longest",
-    "A hit is the longest prefix that every group can answer: full attention by keys of all blocks before "
-    "its "
-    "last and a key of its last, a mamba group by one state at its end.",
+    "A hit is the longest prefix that every group can answer: by a key for each block that the next step reads. "
+    "That is every block in full attention, those in the window or chunk of the next token, or the one state at "
+    "the end.",
     "0.1",
 )
 EAGLE_DROPS_ONE = Clause(
     "Hit/eagle_drops_one",
-    "Full attention that a draft model reads gives up one unit of its hit when fine-grained, else one block, "
-    "once; states give up nothing.",
+    "Attention that a draft model reads gives up one unit of its hit when fine-grained, else one block, once: that "
+    "must be cached as well; states give up nothing.",
     "0.1",
 )
 JUNCTION = Clause(
     "Hit/junction",
-    "The longest prefix that some kind had and the common hit lost is reported, 0 where none is longer.",
+    "The longest prefix of the kind that is asked first, full attention before others, is reported where the "
+    "common hit is shorter, else 0.",
     "0.1",
 )
 DIVERGENT = Clause(
