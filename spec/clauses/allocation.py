@@ -16,15 +16,14 @@ FITS_THE_HIT = Clause(
 )
 SKIPPED_ARE_FREED = Clause(
     "Allocate/skipped_are_freed",
-    "First, entries that no later step reads become null and lose this holder, the last first, judged by the "
-    "tokens whose steps are processed.",
+    "First, entries that no later step reads become null and lose this holder, the last first, judged by "
+    "the tokens whose steps are processed.",
     "0.1",
 )
 PREDICTION_IS_EXACT = Clause(
     "Allocate/prediction_is_exact",
     "A call answers None for want of blocks exactly when it would take more from the free queue than is "
-    "free: "
-    "new blocks, hit blocks in the queue, and one for each copy.",
+    "free: new blocks, hit blocks in the queue, and one for each copy.",
     "0.1",
 )
 NONE_CHANGES_NOTHING = Clause(
@@ -33,15 +32,12 @@ NONE_CHANGES_NOTHING = Clause(
     "0.1",
 )
 HITS_BEFORE_NEW = Clause(
-    "Allocate/hits_before_new",
-    "All groups hold their hit blocks before any group takes new ones.",
-    "0.1",
+    "Allocate/hits_before_new", "All groups hold their hit blocks before any group takes new ones.", "0.1"
 )
 ANSWERS_NEW_ENTRIES = Clause(
     "Allocate/answers_new_entries",
     "The answer has, per group, the private block of the request's own hit and every entry appended to "
-    "its row, "
-    "and nothing for an entry that moved away.",
+    "its row, and nothing for an entry that moved away.",
     "0.1",
 )
 TABLES_APPEND_ONLY = Clause(
@@ -51,34 +47,33 @@ TABLES_APPEND_ONLY = Clause(
 )
 COVERS_THE_TOKENS = Clause(
     "Allocate/covers_the_tokens",
-    "After a call the tables have a place for all that its step reads and writes: attention for each such position, "
-    "a mamba group for the state before the first token, after the last, and for its speculative successors.",
+    "After a call the tables have a place for all that its step reads and writes: attention for each such"
+    " position, a mamba group for the state before the first token, after the last, and for its "
+    "speculative successors.",
     "0.1",
 )
 HOLDS_NO_MORE = Clause(
     "Allocate/holds_no_more",
-    "A request holds no more blocks than its tokens need: windows and chunks none before what the step reads, a "
-    "mamba group the state it starts from, the running one and the speculative ones.",
+    "A request holds no more blocks than its tokens need: windows and chunks none before what the step "
+    "reads, a mamba group the state it starts from, the running one and the speculative ones.",
     "0.1",
 )
 FULL_BLOCKS_BECOME_KEYS = Clause(
     "Cache/full_blocks_become_keys",
-    "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the alignment; an "
-    "EAGLE group goes one block further. Of windows that leave gaps between the lengths of hits, only blocks that a "
-    "hit can read.",
+    "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the "
+    "alignment; an EAGLE group goes one block further. Of windows that leave gaps between the lengths of "
+    "hits, only blocks that a hit can read.",
     "0.1",
 )
 PARTIAL_PROMPT_END = Clause(
     "Cache/partial_prompt_end",
     "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per "
-    "holding: in "
-    "attention by the first call that reaches it, for a state only when the chunk ends on it.",
+    "holding: in attention by the first call that reaches it, for a state only when the chunk ends on it.",
     "0.1",
 )
 COMMON_PREFIX = Clause(
     "Cache/common_prefix",
     "With caching on, common prefix blocks of full attention are the leading blocks that every request "
-    "with a table "
-    "holds; other kinds have none.",
+    "with a table holds; other kinds have none.",
     "0.1",
 )
