@@ -121,6 +121,8 @@ def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Vari
 
 
 def _smaller_blocks(kind: str, world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
+    if any(group.kind == "chunk" for group in world.groups):
+        return
     sizes = [group.block_size for group in world.groups if group.kind == kind]
     if sizes and all(size % (2 * world.unit) == 0 for size in sizes):
         yield (

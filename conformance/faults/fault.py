@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pagedkv.conformance.subjects import needs
-from pagedkv.conformance.worlds import MIXES
+from pagedkv.conformance.worlds import MIXES_WITHOUT_WINDOWS
 from pagedkv.spec import World
 from pagedkv.spec.clauses import Clause
 from pagedkv.spec.moves import Move
@@ -16,7 +16,7 @@ from .patching import Patch
 class Unrelated:
     """Runs in which a fault must not show: what they have in common, and what they leave out."""
 
-    mixes: tuple[str, ...] = MIXES
+    mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS
     is_taken: Callable[[World], bool] = lambda world: True
     avoid: tuple[str, ...] = ()
     """The capabilities whose moves are left out."""
@@ -48,7 +48,7 @@ class PlantedFault:
     """Why the first breach may be of several clauses."""
     also: tuple[Clause, ...] = ()
     """Clauses whose checks find it in the same move."""
-    mixes: tuple[str, ...] = MIXES
+    mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS
     """The mixes of groups in which it is looked for."""
     tells_state: bool = True
     """Whether the faulty manager shows its state. If not, the worker alone has to find the fault."""

@@ -43,6 +43,11 @@ DIVERGENT = Clause(
     "0.1",
 )
 READ_ONLY = Clause("Hit/read_only", "A lookup, a view of blocks and a truncation change nothing.", "0.1")
+OFF = Clause(
+    "Hit/off",
+    "With caching off, or for a request that must not read the cache, every lookup is empty.",
+    "0.1",
+)
 TRUNCATION = Clause(
     "Hit/truncation",
     "A hit can be cut at a multiple of every block size; groups other than mamba must cover the cut.",

@@ -21,7 +21,7 @@ def is_kept(reads: Reads, i: int, block_size: int, reach: int, alignment: int, i
 
     With EAGLE a hit reads one block beyond its end as well. Where windows leave no gap, all are kept.
     """
-    if reads != "window" or alignment < block_size:
+    if reads != "window":
         return True
     spare, per_hit = int(is_eagle), alignment // block_size
     read = blocks_for(reach - 1, block_size) + spare

@@ -12,8 +12,10 @@ class Kind(NamedTuple):
 
     reads: Reads
     reach: int
+    """Tokens of windows and chunks."""
     block_size: int
     drops_for_eagle: bool
+    """Whether a draft model reads it; of states that means nothing."""
     cached: tuple[bool, ...]
     """``cached[i]``: whether the prefix of ``(i + 1) * unit`` tokens is a key in every group of this kind."""
 

@@ -2,9 +2,35 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 
-from . import allocation, capacity, copies, counts, hashing, index, keys, lookup, passes, queue, withdrawal
+from . import (
+    allocation,
+    capacity,
+    copies,
+    counts,
+    hashing,
+    index,
+    keys,
+    lookup,
+    passes,
+    queue,
+    windows,
+    withdrawal,
+)
 
-_SUBJECTS = (counts, queue, index, hashing, lookup, capacity, allocation, keys, copies, passes, withdrawal)
+_SUBJECTS = (
+    counts,
+    queue,
+    index,
+    hashing,
+    lookup,
+    windows,
+    capacity,
+    allocation,
+    keys,
+    copies,
+    passes,
+    withdrawal,
+)
 
 
 def all_faults() -> tuple[PlantedFault, ...]:

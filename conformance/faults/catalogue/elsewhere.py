@@ -31,6 +31,9 @@ WITHOUT_SPECULATIVE_BLOCKS = Unrelated(is_taken=_has_no_speculative_blocks)
 COARSE = Unrelated(is_taken=_has_coarse_hits)
 """No hit ends inside a block, so there are no partial entries, copies and hand-offs."""
 ATTENTION_ALONE = Unrelated(mixes=("full",))
+WITHOUT_WINDOWS = Unrelated()
+"""No windows and no chunks."""
+WITHOUT_CHUNKS = Unrelated(mixes=("full+mamba", "window", "full+window", "full+window+mamba"))
 STATES_ALONE = Unrelated(mixes=("mamba",))
 
 

@@ -23,8 +23,8 @@ FAULTS = (
         mixes=("full", "mamba"),
     ),
     PlantedFault(
-        "states-not-aligned",
-        "The search for a state starts from the longest length, whether or not a state can end there.",
+        "hit-not-aligned",
+        "The search for a hit starts from the longest length, whether or not a hit can end there.",
         "a hit is no multiple of the alignment",
         Patch(
             "spec/rules/hits.py",
@@ -32,7 +32,7 @@ FAULTS = (
             "range(max_length, 0, -alignment)",
         ),
         (hit.ALIGNED,),
-        ATTENTION_ALONE,
+        WITHOUT_CACHING,
         mixes=("mamba",),
     ),
     PlantedFault(
@@ -41,8 +41,8 @@ FAULTS = (
         "a block is dropped instead of a unit",
         Patch(
             "spec/rules/hits.py",
-            "length -= min(alignment, block_size)",
-            "length = max(0, length - block_size)",
+            "min(alignment, size) if",
+            "size if",
         ),
         (hit.EAGLE_DROPS_ONE, hit.JUNCTION, hit.BLOCKS_COVER_IT),
         WITHOUT_DRAFT_MODELS,
@@ -61,16 +61,28 @@ FAULTS = (
         "eagle-drops-once-per-kind",
         "Each kind of attention gives up a part of what the one before has left.",
         "the drop is applied once per round instead of once",
-        Patch("spec/rules/reconcile.py", "length if kind.is_mamba else max_length", "length"),
+        Patch(
+            "spec/rules/hits.py",
+            "        found = [names_of_hit(kind, length, max_length, unit, alignment) for kind in kinds]\n",
+            "        within = longest_hit(kinds[:1], max_length, unit, alignment).length if kinds[1:] else max_length\n"
+            "        found = [\n"
+            "            names_of_hit(kind, length, within if i else max_length, unit, alignment)\n"
+            "            for i, kind in enumerate(kinds)\n"
+            "        ]\n",
+        ),
         (hit.EAGLE_DROPS_ONE,),
         WITHOUT_DRAFT_MODELS,
         mixes=("full+full+mamba",),
     ),
     PlantedFault(
-        "states-asked-beyond-the-candidate",
-        "States are asked up to the longest length, as attention is, and cannot be cut.",
+        "later-state-stands-in",
+        "A later state of the same block answers for an earlier one, as in attention.",
         "a margin is given to groups that cannot be cut",
-        Patch("spec/rules/reconcile.py", "length if kind.is_mamba else max_length", "max_length"),
+        Patch(
+            "spec/rules/hits.py",
+            "least if is_state else min(max_length, (i + 1) * size)",
+            "min(max_length, (i + 1) * size)",
+        ),
         (hit.EAGLE_DROPS_ONE, hit.LONGEST, index.LONGEST_HOLDER_ANSWERS),
         ATTENTION_ALONE,
         "the deeper state may stand in for one of the right length, with a draft model or without",
@@ -79,11 +91,7 @@ FAULTS = (
         "eagle-drops-states",
         "States give up a unit for a draft model that has no states.",
         "a drop for groups without a draft model",
-        Patch(
-            "spec/rules/reconcile.py",
-            "mamba_hit(kind.cached, max_length, unit, alignment)",
-            "mamba_hit(kind.cached, max_length - unit * kind.drops_for_eagle, unit, alignment)",
-        ),
+        Patch("spec/rules/hits.py", "kind.drops_for_eagle and not is_state", "kind.drops_for_eagle"),
         (hit.EAGLE_DROPS_ONE, hit.LONGEST, hit.BLOCKS_COVER_IT),
         WITHOUT_DRAFT_MODELS,
         "a connector asks each kind alone",
@@ -92,14 +100,18 @@ FAULTS = (
         "hit-inside-a-block-missed",
         "Attention does not look for a key inside the block after its last full one.",
         "a prompt sent again is computed again",
-        Patch("spec/rules/hits.py", "if alignment < block_size:", "if alignment < 0:"),
+        Patch(
+            "spec/rules/hits.py",
+            "least = min(needed, (i + 1) * size)",
+            "least = needed if is_state else (i + 1) * size",
+        ),
         (hit.LONGEST, hit.EAGLE_DROPS_ONE, hit.JUNCTION),
         COARSE,
         _JUNCTION_ONLY,
     ),
     PlantedFault(
-        "first-state-answers",
-        "The shortest cached state is taken instead of the longest.",
+        "first-hit-answers",
+        "The shortest hit is taken instead of the longest.",
         "a shorter hit than there is",
         Patch(
             "spec/rules/hits.py",
@@ -107,7 +119,7 @@ FAULTS = (
             "range(alignment, max_length + 1, alignment)",
         ),
         (hit.LONGEST,),
-        ATTENTION_ALONE,
+        WITHOUT_CACHING,
         mixes=("mamba",),
     ),
     PlantedFault(
@@ -125,15 +137,11 @@ FAULTS = (
     ),
     PlantedFault(
         "groups-not-cut",
-        "A group that had more than the common hit keeps its further blocks.",
-        "secondary groups are not cut to the hit",
-        Patch(
-            "spec/rules/reconcile.py",
-            "tuple(found[i].named_by[: blocks_for(length, k.block_size)] for i, k in enumerate(kinds))",
-            "tuple(found[i].named_by for i, k in enumerate(kinds))",
-        ),
+        "A group that gives up a block for a draft model keeps it in its row.",
+        "groups are not cut to the hit",
+        Patch("spec/rules/hits.py", "names[: blocks_for(length, size) - first]", "names"),
         (allocation.FITS_THE_HIT, hit.BLOCKS_COVER_IT),
-        ATTENTION_ALONE,
+        WITHOUT_DRAFT_MODELS,
         "whoever allocates refuses the hit before anybody can see it",
     ),
     PlantedFault(
@@ -142,8 +150,8 @@ FAULTS = (
         "a row looks longer than what it holds",
         Patch(
             "reference/coordinator.py",
-            "[hit.named_by for hit in hits], lengths)",
-            "[hit.named_by for hit in hits], [max(lengths)] * len(lengths))",
+            "for names in hit.named_by], lengths)",
+            "for names in hit.named_by], [max(lengths)] * len(lengths))",
         ),
         (hit.BLOCKS_COVER_IT,),
         without("divergent lookup"),
@@ -152,7 +160,7 @@ FAULTS = (
         "junction-not-reported",
         "A lookup never reports a longer prefix that was lost.",
         "the state that would be worth keeping is never kept",
-        Patch("spec/rules/reconcile.py", "junction if junction > length else 0", "0"),
+        Patch("spec/rules/hits.py", "first if first > length else 0", "0"),
         (hit.JUNCTION,),
         ATTENTION_ALONE,
     ),
@@ -160,7 +168,7 @@ FAULTS = (
         "junction-without-loss",
         "A lookup reports the hit itself as a longer prefix.",
         "a chunk ends at a junction that is none",
-        Patch("spec/rules/reconcile.py", "junction if junction > length else 0", "junction"),
+        Patch("spec/rules/hits.py", "first if first > length else 0", "first"),
         (hit.JUNCTION,),
         WITHOUT_CACHING,
     ),

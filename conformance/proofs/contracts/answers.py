@@ -1,80 +1,93 @@
-"""Which prefixes the groups of one kind can answer, as statements about keys.
+"""Which lengths a kind of groups can answer, as statements about positions and keys.
 
-``cached[i]`` says whether the prefix of ``(i + 1) * unit`` tokens is a key. Lengths are in tokens.
+``cached[i]`` says whether the prefix of ``(i + 1) * unit`` tokens is a key. Lengths and positions are in
+tokens.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from pagedkv.spec.rules.hits import Kind
+from pagedkv.spec.rules.reach import Reads
 
-class Grid(NamedTuple):
-    """The sizes of one kind, in tokens: ``unit`` divides the others.
 
-    The alignment is a multiple of the block size, or the unit: then blocks are also found by keys
-    inside them.
+class Asked(NamedTuple):
+    """What a lookup asks of every kind alike.
+
+    The alignment is a multiple of every block size, or the unit: then hits may end inside blocks.
     """
 
-    block_size: int
+    max_length: int
     unit: int
     alignment: int
 
     @property
-    def step(self) -> int:
-        """What lies between two lengths at which attention looks for keys."""
-        return min(self.block_size, self.alignment)
+    def lengths(self) -> range:
+        """Those that a hit may have, but 0."""
+        return range(self.alignment, self.max_length + 1, self.alignment)
 
 
-def is_key(cached: Sequence[bool], length: int, unit: int) -> bool:
-    """Whether the prefix of ``length`` tokens is a key."""
-    return any((i + 1) * unit == length and known for i, known in enumerate(cached))
+def is_read(reads: Reads, position: int, num_processed: int, reach: int) -> bool:
+    """Whether the step after ``num_processed`` tokens reads ``position``, which is one of them."""
+    match reads:
+        case "window":
+            return num_processed - position < reach
+        case "chunk":
+            return position // reach == num_processed // reach
+        case "state":
+            return position == num_processed - 1
+    return True
 
 
-def nameable(cached: Sequence[bool], unit: int, step: int) -> range:
-    """The multiples of ``step``, from one on, that ``cached`` tells about."""
-    return range(step, len(cached) * unit + 1, step)
+def read_positions(kind: Kind, length: int) -> list[int]:
+    """What the step after a hit of ``length`` tokens reads of it."""
+    return [p for p in range(length) if is_read(kind.reads, p, length, kind.reach)]
 
 
-def attention_names(cached: Sequence[bool], max_length: int, grid: Grid) -> list[int]:
-    """The lengths up to ``max_length`` that have their own key and one at every block boundary before."""
-    return [
-        length
-        for length in nameable(cached, grid.unit, grid.step)
-        if length <= max_length
-        and is_key(cached, length, grid.unit)
-        and all(is_key(cached, end, grid.unit) for end in range(grid.block_size, length, grid.block_size))
-    ]
+def holder(kind: Kind, position: int, asked: Asked) -> int:
+    """The longest key that is looked for and shows that ``position`` is held; 0 if there is none.
 
-
-def attention_answers(
-    cached: Sequence[bool], max_length: int, grid: Grid, drop_eagle: bool = False
-) -> list[int]:
-    """The aligned lengths that attention can answer: what it can name, and every shorter prefix of that.
-
-    For EAGLE the prefix that is named has to be one step longer. Nothing is always an answer.
+    A key is that of the block in which it ends, and all of the block that lies before its end is held. A
+    state is held by the key of its own length alone.
     """
-    spare = grid.step if drop_eagle else 0
-    names = attention_names(cached, max_length, grid)
-    aligned = nameable(cached, grid.unit, grid.alignment)
-    return [0, *(length for length in aligned if any(length + spare <= name for name in names))]
+    block_end = position - position % kind.block_size + kind.block_size
+    longest = position + 1 if kind.reads == "state" else min(block_end, asked.max_length)
+    ends = range(longest, position, -1)
+    return next((end for end in ends if _is_key(kind, end, asked.unit)), 0)
 
 
-def state_answers(cached: Sequence[bool], max_length: int, unit: int, alignment: int) -> list[int]:
-    """The aligned lengths up to ``max_length`` after which there is a state, and nothing."""
-    aligned = nameable(cached, unit, alignment)
-    return [0, *(length for length in aligned if length <= max_length and is_key(cached, length, unit))]
+def _is_key(kind: Kind, length: int, unit: int) -> bool:
+    return length % unit == 0 and length <= len(kind.cached) * unit and kind.cached[length // unit - 1]
 
 
-def keys_in_block(cached: Sequence[bool], block: int, max_length: int, grid: Grid) -> list[int]:
-    """The keys of at most ``max_length`` tokens that end inside block ``block`` or with it, ascending."""
-    start = block * grid.block_size
-    ends = range(start + grid.unit, start + grid.block_size + 1, grid.unit)
-    return [length for length in ends if length <= max_length and is_key(cached, length, grid.unit)]
+def is_answered(kind: Kind, length: int, asked: Asked) -> bool:
+    """Whether all is held that the step after a hit of ``length`` tokens reads.
+
+    Attention that a draft model reads also has to hold what comes next: one unit where hits may end inside
+    blocks, else one block.
+    """
+    positions = read_positions(kind, length)
+    if kind.drops_for_eagle and kind.reads != "state":
+        positions += range(length, length + min(kind.block_size, asked.alignment))
+    return all(holder(kind, position, asked) for position in reversed(positions))
 
 
-def is_fewest_blocks(width: int, length: int, block_size: int) -> bool:
-    """Whether ``width`` blocks cover ``length`` tokens and one less does not."""
-    return (width - 1) * block_size < length <= width * block_size
+def names(kind: Kind, length: int, asked: Asked) -> tuple[int, ...]:
+    """The longest key of each block that is read after an answer of ``length`` tokens."""
+    return tuple(sorted({holder(kind, position, asked) for position in read_positions(kind, length)}))
+
+
+def longest_answer(kinds: Sequence[Kind], asked: Asked) -> int:
+    """The longest length that each of the kinds can answer. Nothing is always an answer."""
+    lengths = reversed(asked.lengths)
+    return next((n for n in lengths if all(is_answered(kind, n, asked) for kind in kinds)), 0)
+
+
+def lookups(kinds: Sequence[Kind], unit: int, alignment: int) -> list[Asked]:
+    """Lookups up to every length that the caches tell about, and up to one alignment more."""
+    longest = unit * max(len(kind.cached) for kind in kinds)
+    return [Asked(max_length, unit, alignment) for max_length in range(longest + alignment + 1)]
 
 
 def all_cached(longest: int) -> Iterator[tuple[bool, ...]]:

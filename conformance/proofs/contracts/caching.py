@@ -3,8 +3,9 @@
 from itertools import product
 
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.rules.caching import cacheable_length, partial_boundary
+from pagedkv.spec.rules.caching import cacheable_length, is_kept, partial_boundary
 
+from .answers import is_read
 from .contract import Contract
 
 
@@ -70,6 +71,67 @@ def partial_entry_needs_room_inside_a_block(num_prompt_tokens: int) -> None:
     assert entry == 0, f"{entry}"
 
 
+def _is_used(i: int, length: int, reach: int, is_eagle: bool, block_size: int) -> bool:
+    """Whether the step after a hit of ``length`` tokens reads block ``i``, or EAGLE has given it up."""
+    positions = [i * block_size + j for j in range(block_size)]
+    is_given_up = is_eagle and positions[0] == length
+    return length > 0 and (
+        is_given_up or any(p < length and is_read("window", p, length, reach) for p in positions)
+    )
+
+
+def windows_keep_what_any_hit_uses(i: int, length: int, reach: int, is_eagle: bool) -> None:
+    """Three blocks of 4 tokens between the lengths of hits."""
+    assert i >= 0 and length > 0 and length % 12 == 0 and reach >= 1
+    kept = is_kept("window", i, 4, reach, 12, is_eagle)
+    assert kept or not _is_used(i, length, reach, is_eagle, 4)
+
+
+def _judge_kept(i: int, after: int, reach: int, is_eagle: bool, block_size: int, alignment: int) -> None:
+    """``after`` is the first length of hits that is longer than what precedes block ``i``.
+
+    Longer hits use no block before it that it does not use. Where hits leave none out, all are kept.
+    """
+
+    def is_used(block: int, end: int) -> bool:
+        return any(_is_used(block, n, reach, is_eagle, block_size) for n in (end - alignment, end))
+
+    second = range(alignment // block_size, 2 * alignment // block_size)
+    expected = is_used(i, after) or all(is_used(block, 2 * alignment) for block in second)
+    kept = is_kept("window", i, block_size, reach, alignment, is_eagle)
+    assert kept == expected, f"{kept}"
+
+
+def windows_keep_no_more(i: int, after: int, reach: int, is_eagle: bool) -> None:
+    """Three blocks of 4 tokens between the lengths of hits."""
+    assert i >= 0 and after % 12 == 0 and after - 12 <= 4 * i < after and reach >= 1
+    _judge_kept(i, after, reach, is_eagle, 4, 12)
+
+
+def windows_of_short_blocks_keep_no_more(i: int, after: int, reach: int, is_eagle: bool) -> None:
+    """Four blocks of one token."""
+    assert i >= 0 and after % 4 == 0 and after - 4 <= i < after and reach >= 1
+    _judge_kept(i, after, reach, is_eagle, 1, 4)
+
+
+def windows_with_hits_at_every_block_keep_all_that_they_reach(i: int, reach: int, is_eagle: bool) -> None:
+    """A window that reaches no earlier token needs no key, unless for EAGLE."""
+    assert i >= 0 and reach >= 1
+    _judge_kept(i, 4 * i + 4, reach, is_eagle, 4, 4)
+
+
+def others_keep_everything(i: int, reach: int, by_units: bool, is_eagle: bool) -> None:
+    """Full attention, states and chunks, with hits inside blocks or not."""
+    assert i >= 0 and reach >= 1
+    alignment = 2 if by_units else 8
+    kept = [
+        is_kept("prefix", i, 4, 0, alignment, is_eagle),
+        is_kept("state", i, 4, 0, alignment, is_eagle),
+        is_kept("chunk", i, 4, reach, alignment, is_eagle),
+    ]
+    assert all(kept), f"{kept}"
+
+
 CONTRACTS = (
     *(
         Contract(
@@ -112,5 +174,35 @@ CONTRACTS = (
         partial_boundary,
         (allocation.PARTIAL_PROMPT_END,),
         lambda: ((num_prompt_tokens,) for num_prompt_tokens in range(40)),
+    ),
+    Contract(
+        windows_keep_what_any_hit_uses,
+        is_kept,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: product(range(10), range(12, 61, 12), range(1, 30), (False, True)),
+    ),
+    Contract(
+        windows_keep_no_more,
+        is_kept,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: product(range(10), range(12, 49, 12), range(1, 20), (False, True)),
+    ),
+    Contract(
+        windows_of_short_blocks_keep_no_more,
+        is_kept,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: product(range(12), range(4, 17, 4), range(1, 9), (False, True)),
+    ),
+    Contract(
+        windows_with_hits_at_every_block_keep_all_that_they_reach,
+        is_kept,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: product(range(5), range(1, 12), (False, True)),
+    ),
+    Contract(
+        others_keep_everything,
+        is_kept,
+        (allocation.FULL_BLOCKS_BECOME_KEYS,),
+        lambda: product(range(5), range(1, 10), (False, True), (False, True)),
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, skipped_entries
+from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth
 
 from .contract import Contract
 
@@ -115,30 +115,6 @@ def state_row_stays_for_a_shorter_step(row_length: int, end: int, spec: int) -> 
     assert growth.padding == 0 and growth.moved_from == growth.moved_to and growth.taken == 0, f"{growth}"
 
 
-# Entries that fall out of use
-
-
-def state_entries_before_the_last_state_are_skipped(num_processed: int, entry: int) -> None:
-    """The next step starts from the state after ``num_processed`` tokens and reads no other."""
-    assert num_processed >= 0 and entry >= 0
-    skipped = skipped_entries(True, num_processed, 16)
-    assert (entry < skipped) == _is_passed(entry, num_processed, 16), f"{skipped}"
-
-
-def state_entries_of_short_blocks_are_skipped(num_processed: int, entry: int) -> None:
-    """The same with blocks of one token."""
-    assert num_processed >= 0 and entry >= 0
-    skipped = skipped_entries(True, num_processed, 1)
-    assert (entry < skipped) == _is_passed(entry, num_processed, 1), f"{skipped}"
-
-
-def attention_entries_are_never_skipped(num_processed: int, block_size: int) -> None:
-    """Every later step reads every position."""
-    assert num_processed >= 0 and block_size >= 1
-    skipped = skipped_entries(False, num_processed, block_size)
-    assert skipped == 0, f"{skipped}"
-
-
 def _rows(block_size: int) -> Iterable[tuple[int, int, int, bool]]:
     return product(range(8), range(1, 4 * block_size + 8), range(3), (False, True))
 
@@ -186,23 +162,5 @@ CONTRACTS = (
         mamba_growth,
         (allocation.TABLES_APPEND_ONLY,),
         lambda: product(range(8), range(1, 81), range(3)),
-    ),
-    *(
-        Contract(
-            check,
-            skipped_entries,
-            (allocation.SKIPPED_ARE_FREED,),
-            lambda: product(range(50), range(6)),
-        )
-        for check in (
-            state_entries_before_the_last_state_are_skipped,
-            state_entries_of_short_blocks_are_skipped,
-        )
-    ),
-    Contract(
-        attention_entries_are_never_skipped,
-        skipped_entries,
-        (allocation.SKIPPED_ARE_FREED,),
-        lambda: product(range(50), range(1, 5)),
     ),
 )

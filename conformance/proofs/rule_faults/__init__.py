@@ -1,12 +1,13 @@
 """Faults of the rules, and the contracts that have to refute each."""
 
-from . import caching, chunks, hits, reconcile, rows, sizes
+from . import caching, chunks, fits, hits, reach, rows, sizes
 from .fault import RuleFault
 
 ALL: tuple[RuleFault, ...] = (
     *sizes.FAULTS,
+    *reach.FAULTS,
     *hits.FAULTS,
-    *reconcile.FAULTS,
+    *fits.FAULTS,
     *rows.FAULTS,
     *caching.FAULTS,
     *chunks.FAULTS,

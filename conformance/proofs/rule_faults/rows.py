@@ -102,28 +102,4 @@ FAULTS = (
         "taken",
         (rows.state_row_stays_for_a_shorter_step,),
     ),
-    _in_rows(
-        "last-state-skipped",
-        "The state at a boundary that the next step starts from is let go.",
-        "max(0, num_processed - 1) // block_size",
-        "num_processed // block_size",
-        (
-            rows.state_entries_before_the_last_state_are_skipped,
-            rows.state_entries_of_short_blocks_are_skipped,
-        ),
-    ),
-    _in_rows(
-        "attention-skipped",
-        "Attention lets go of what it still reads.",
-        " // block_size if is_mamba else 0",
-        " // block_size",
-        (rows.attention_entries_are_never_skipped,),
-    ),
-    _in_rows(
-        "states-never-skipped",
-        "Old states are never let go.",
-        "if is_mamba else 0",
-        "if not is_mamba else 0",
-        (rows.state_entries_before_the_last_state_are_skipped,),
-    ),
 )
