@@ -2,11 +2,43 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 
-from . import allocation, capacity, copies, counts, hashing, index, keys, lookup, passes, queue, withdrawal
+from . import (
+    allocation,
+    capacity,
+    copies,
+    counts,
+    hashing,
+    index,
+    keys,
+    lookup,
+    passes,
+    queue,
+    torch_copies,
+    torch_counts,
+    torch_holders,
+    torch_index,
+    torch_lookup,
+    torch_passes,
+    torch_ring,
+    torch_rows,
+    torch_tables,
+    withdrawal,
+)
 
-_SUBJECTS = (counts, queue, index, hashing, lookup, capacity, allocation, keys, copies, passes, withdrawal)
+_IN_MODEL = (counts, queue, index, hashing, lookup, capacity, allocation, keys, copies, passes, withdrawal)
+_IN_TENSORS = (
+    torch_ring,
+    torch_index,
+    torch_holders,
+    torch_rows,
+    torch_counts,
+    torch_tables,
+    torch_lookup,
+    torch_passes,
+    torch_copies,
+)
 
 
 def all_faults() -> tuple[PlantedFault, ...]:
-    """Every planted fault, in a fixed order."""
-    return tuple(fault for subject in _SUBJECTS for fault in subject.FAULTS)
+    """Every planted fault in a fixed order, those of the model first."""
+    return tuple(fault for subject in (*_IN_MODEL, *_IN_TENSORS) for fault in subject.FAULTS)
