@@ -97,7 +97,7 @@ FAULTS = (
         "a placeholder is not masked out of a sum",
         Patch(
             "impl/allocation.py",
-            "num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in hits)",
+            "num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in hits if len(ids))",
             "num_queued = sum(int((pool.ref_counts[ids] == 0).sum()) for ids in hits)",
         ),
         (allocation.PREDICTION_IS_EXACT,),
