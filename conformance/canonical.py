@@ -57,7 +57,9 @@ def canonical_state(state: LoopState, snapshot: Snapshot[KeyName]) -> Any:
         state.in_pass and marks and tuple(frozenset(map(name, group)) for group in marks.filled),
         state.in_pass
         and marks
-        and tuple(tuple((rank[r], name(block), key) for r, block, key in group) for group in marks.published),
+        and tuple(
+            frozenset((rank[r], name(block), key) for r, block, key in group) for group in marks.published
+        ),
         tuple(life[1:] for life in state.lives.values()),
         state.world.max_submits and state.submitted,
         state.world.max_disturbances and state.disturbances,

@@ -76,9 +76,6 @@ _FIELDS: tuple[tuple[str, Clause], ...] = (
 
 
 def _comparable(name: str, snapshot: Snapshot[KeyName]) -> Any:
-    if name == "published":
-        # In which order a call names its blocks is nobody's to see either.
-        return snapshot.marks and tuple(map(frozenset, snapshot.marks.published))
     if name not in Snapshot.__dataclass_fields__:
         return snapshot.marks and getattr(snapshot.marks, name)
     value = getattr(snapshot, name)

@@ -76,7 +76,7 @@ def _details(state: Snapshot[KeyName]) -> dict[str, str]:
         for g, blocks in enumerate(state.marks.filled):
             entries[f"filled by this pass, group {g}"] = _listed([*map(str, sorted(blocks))])
         for g, named in enumerate(state.marks.published):
-            in_words = [f"{block} as {_name(key)} by {request}" for request, block, key in named]
+            in_words = [f"{block} as {_name(key)} by {request}" for request, block, key in sorted(named)]
             entries[f"named in this pass, group {g}"] = _listed(in_words)
         for g, lengths in enumerate(state.marks.named_partial):
             entries[f"partial entries, group {g}"] = _listed([f"{r} at {n}" for r, n in lengths.items()])

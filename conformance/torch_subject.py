@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any
 
 from pagedkv.spec import World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.hashing import HashTriple
@@ -17,8 +18,7 @@ DEVICE = "@"
 
 def torch_subject(device: str = "cpu") -> Subject:
     """The manager on a device of torch. Raises ``SubjectUnavailable`` without torch or such a device."""
-    if find_spec("torch") is None:
-        raise SubjectUnavailable("torch is not installed here: pip install 'pagedkv[impl]'")
+    require_torch()
     import torch
 
     try:
@@ -27,7 +27,17 @@ def torch_subject(device: str = "cpu") -> Subject:
         reason = str(error).splitlines()[0]
         raise SubjectUnavailable(f"torch has no device {device!r} here ({reason}): take `cpu`") from error
     name = NAME if device == "cpu" else NAME + DEVICE + device
-    return Subject(name, version("pagedkv"), "exact", lambda world: _make(world, device))
+    from pagedkv.impl import KVCacheManager
+
+    return Subject(
+        name, version("pagedkv"), "exact", lambda world: torch_instance(world, KVCacheManager, device)
+    )
+
+
+def require_torch() -> None:
+    """Raise ``SubjectUnavailable`` when torch is not installed."""
+    if find_spec("torch") is None:
+        raise SubjectUnavailable("torch is not installed here: pip install 'pagedkv[impl]'")
 
 
 def crowded_sha256(triple: HashTriple) -> bytes:
@@ -41,7 +51,7 @@ def crowded_sha256(triple: HashTriple) -> bytes:
 
 
 def is_crowded(world: World) -> bool:
-    """Whether the hashes of a world's requests collide in the index: in every second one."""
+    """Whether the index and the free queue of a world are as full as can be: in every second one."""
     return world.num_blocks % 2 == 1
 
 
@@ -50,11 +60,16 @@ def hash_function_of(world: World) -> Callable[[HashTriple], bytes]:
     return crowded_sha256 if is_crowded(world) else sha256
 
 
-def _make(world: World, device: str) -> StandardInstance:
-    from pagedkv.impl import KVCacheManager
-
+def torch_instance(
+    world: World, manager_type: Any, device: str = "cpu", tells_state: bool = True
+) -> StandardInstance:
+    """An instance of the torch manager, or of a copy of it. Fixes the seed of hashes."""
     hash_fn = hash_function_of(world)
     init_none_hash(hash_fn, seed="pagedkv")
-    manager = KVCacheManager(world.kv_cache_config(), **standard_arguments(world), device=device)
+    manager = manager_type(world.kv_cache_config(), **standard_arguments(world), device=device)
+    if is_crowded(world):
+        # Room for all blocks and no hole: the ring wraps all the time, and has to close its holes soon.
+        queue = manager.block_pool.queue
+        queue.cells = queue.cells[: max(1, world.num_blocks - 1)].clone()
     requests = OwnRequests(world, hasher=get_request_block_hasher(world.unit, hash_fn))
-    return StandardInstance(world, manager, requests, KVCacheManager.snapshot)
+    return StandardInstance(world, manager, requests, manager_type.snapshot if tells_state else None)

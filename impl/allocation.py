@@ -60,7 +60,8 @@ def allocate(
     pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
     row, is_first = ledger.rows.get(request.request_id, NOBODY), request.request_id not in ledger.rows
     for g, manager in enumerate(managers):
-        if bool(ledger.is_filled(g, manager.reads_before_forward(hits[g], hit)).any()):
+        first_reads = manager.reads_before_forward(hits[g], hit)
+        if len(first_reads) and bool(ledger.is_filled(g, first_reads).any()):
             return None
     lengths = [len(hits[g]) if is_first else int(m.tables.length[row]) for g, m in enumerate(managers)]
     target = torch.tensor([end], device=pool.device)
@@ -70,7 +71,7 @@ def allocate(
     sources = [own_entry(m, row) if not is_first else m.tables.length[:0].long() for m in managers]
     private = [len(source) + (hit % m.block_size > 0) for m, source in zip(managers, sources, strict=True)]
     taken = [int(growth.taken) for growth in growths]
-    num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in hits)
+    num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in hits if len(ids))
     if sum(taken) + sum(private) + num_queued > pool.queue.free:
         return None
 
@@ -112,10 +113,12 @@ def private_copy(manager: SingleTypeKVCacheManager, row: int, block: Tensor) -> 
 
 def own_entry(manager: SingleTypeKVCacheManager, row: int) -> Tensor:
     """The block whose partial entry the request's next allocation moves away, int64 [0 or 1]."""
+    if manager.keeps_keys:
+        return manager.tables.length[:0].long()
     boundary = int(manager.tables.named_partial[row])
     entry = boundary // manager.block_size
     block = manager.tables.blocks[row, entry : entry + 1].long()
-    return block[manager.block_pool.keys.has_keys(block) & (boundary > 0) & (not manager.keeps_keys)]
+    return block[manager.block_pool.keys.has_keys(block) & (boundary > 0)]
 
 
 def move_own_entry(manager: SingleTypeKVCacheManager, row: int, source: Tensor, block: Tensor) -> None:
@@ -140,11 +143,13 @@ def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls:
         lengths = torch.minimum(final, cacheable + beyond)
         cached = tables.num_cached[calls.rows].long()
         full = torch.maximum(cached, lengths // size)
-        owner, k = ragged(full - cached, int((full - cached).sum()))
-        is_kept = manager.is_kept(cached[owner] + k)
-        owner, k = owner[is_kept], k[is_kept]
-        _name(manager, requests, calls, owner, (cached[owner] + k + 1) * size)
-        put(tables.num_cached, calls.rows, full)
+        num_new = int((full - cached).sum())
+        if num_new:
+            owner, k = ragged(full - cached, num_new)
+            is_kept = manager.is_kept(cached[owner] + k)
+            owner, k = owner[is_kept], k[is_kept]
+            _name(manager, requests, calls, owner, (cached[owner] + k + 1) * size)
+            put(tables.num_cached, calls.rows, full)
         if coordinator.alignment < size:
             named = tables.named_partial[calls.rows].long()
             due = manager.names_partial(named, boundaries, calls.ends, lengths) & (boundaries % size > 0)

@@ -135,6 +135,8 @@ class BlockPool:
 
     def take(self, num_blocks: int) -> Tensor:
         """The first ``num_blocks`` of the free queue, int64; there must be as many."""
+        if not num_blocks:
+            return self._tensor([])
         ids = take(self.queue, num_blocks)
         self.keys.drop(ids)
         self.ref_counts[ids] = 1
@@ -142,12 +144,16 @@ class BlockPool:
 
     def hold(self, ids: Tensor) -> None:
         """Add a holder to each of ``ids`` [n] but null."""
+        if not len(ids):
+            return
         ids = ids[ids != 0]
         leave(self.queue, ids[self.ref_counts[ids] == 0].unique())
         self.ref_counts.index_add_(0, ids, torch.ones_like(ids, dtype=torch.int32))
 
     def release(self, ids: Tensor) -> None:
         """Remove one holder from each of ``ids`` [n] but null, in order; they must have as many."""
+        if not len(ids):
+            return
         ids = ids[ids != 0]
         self.ref_counts.index_add_(0, ids, torch.full_like(ids, -1, dtype=torch.int32))
         # A block that is named several times is freed when it is named last.

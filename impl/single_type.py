@@ -210,9 +210,11 @@ class SingleTypeKVCacheManager(ABC):
         Answers what they have appended, int64, and for how many entries each.
         """
         counts, lengths = growth.entries, self.tables.length[rows].long()
-        ends = lengths + counts
-        self._make_room(0, int(ends.max()) if len(ends) else 0)
-        owner, k = ragged(counts, int(counts.sum()))
+        total, ends = int(counts.sum()), lengths + counts
+        if not total:
+            return counts[:0], counts
+        self._make_room(0, int(ends.max()))
+        owner, k = ragged(counts, total)
         row, beyond_padding = rows[owner], k - growth.padding[owner]
         number = beyond_padding - growth.moved[owner]
         is_moved, is_taken = (beyond_padding >= 0) & (number < 0), number >= 0

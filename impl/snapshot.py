@@ -48,15 +48,15 @@ def _marks(
     for group, block, filler in ledger.filled.rows.tolist():
         if filler != WITHDRAWN:
             filled[group].add(block)
-    published: list[list[tuple[str, int, BlockHashWithGroupId]]] = [[] for _ in managers]
+    published: list[set[tuple[str, int, BlockHashWithGroupId]]] = [set() for _ in managers]
     entries = ledger.published.rows
     digests = entries[:, -DIGEST_WORDS:].contiguous().view(torch.uint8).view(len(entries), 8 * DIGEST_WORDS)
     for entry, digest in zip(entries.tolist(), digests.tolist(), strict=True):
         group, row, block, _, length = entry[:5]
         key = make_block_hash_with_group_id(BlockHash(bytes(digest[:length])), group)
-        published[group].append((names[row], block, key))
+        published[group].add((names[row], block, key))
     named = tuple(
         {r: boundary for r, row in ledger.rows.items() if (boundary := int(m.tables.named_partial[row]))}
         for m in managers
     )
-    return Marks(tuple(frozenset(blocks) for blocks in filled), tuple(map(tuple, published)), named)
+    return Marks(tuple(map(frozenset, filled)), tuple(map(frozenset, published)), named)

@@ -32,7 +32,7 @@ def snapshot_of(
         pins={request_id: tuple(ids) for request_id, ids in pins.items()},
         marks=Marks(
             tuple(frozenset(m.filled) for m in managers),
-            tuple(tuple((p.request_id, p.block_id, p.key.name) for p in m.published) for m in managers),
+            tuple(frozenset((p.request_id, p.block_id, p.key.name) for p in m.published) for m in managers),
             tuple(dict(m.named_partial) for m in managers),
         ),
     )

@@ -43,8 +43,8 @@ class Marks(Generic[Key]):
 
     filled: tuple[frozenset[int], ...]
     """Blocks that this pass's step fills."""
-    published: tuple[tuple[tuple[str, int, Key], ...], ...]
-    """Request, block and key of what this pass registered first."""
+    published: tuple[frozenset[tuple[str, int, Key]], ...]
+    """Request, block and key of what this pass registered first. In which order is nobody's to see."""
     named_partial: tuple[Mapping[str, int], ...]
     """By request, the length of the partial entry it named in its present holding."""
 
@@ -77,7 +77,7 @@ class Snapshot(Generic[Key]):
         marks: Marks[Name] | None = None
         if self.marks is not None:
             published = tuple(
-                tuple((r, b, name(key)) for r, b, key in group) for group in self.marks.published
+                frozenset((r, b, name(key)) for r, b, key in group) for group in self.marks.published
             )
             marks = Marks(self.marks.filled, published, self.marks.named_partial)
         return Snapshot(

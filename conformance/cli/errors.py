@@ -37,6 +37,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BAD_INPUT as error:
             raise CannotRun(str(error)) from error
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx else ctx.command_path
+            raise CannotRun(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
         except KeyboardInterrupt:
             click.echo("pagedkv: interrupted", err=True)
             ctx.exit(Exit.INTERRUPTED)

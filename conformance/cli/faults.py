@@ -13,6 +13,8 @@ from pagedkv.conformance.faults.hunt import HuntResult, hunt
 from pagedkv.conformance.faults.patching import BadPatch
 from pagedkv.conformance.faults.subject import faulty_subject
 from pagedkv.conformance.replay import replay_trace, trace_of_run
+from pagedkv.conformance.subjects import SubjectUnavailable
+from pagedkv.conformance.torch_subject import require_torch
 
 from .errors import CannotRun
 from .output import Output
@@ -23,7 +25,9 @@ from .output import Output
 @click.option("--list", "lists", is_flag=True, help="List the faults without planting them.")
 @click.pass_context
 def faults_command(ctx: click.Context, name: str | None, lists: bool) -> None:
-    """Plant known kinds of faults into the model, one after the other, and see that each is found.
+    """Plant known kinds of faults, one after the other, and see that each is found.
+
+    Most are planted into the model, those in tensors into the torch manager; without torch they are skipped.
 
     A check that cannot fail proves nothing. Each fault has to be reported by a clause that it breaks, within
     the operations of the quick profile, and must stay unseen where it does not matter. With NAME only that
@@ -43,20 +47,37 @@ def faults_command(ctx: click.Context, name: str | None, lists: bool) -> None:
         for fault in chosen:
             output.line(f"{fault.name:{width}}  {fault.does}")
         return
+    planted = _plantable(chosen, output)
     missed = 0
-    for fault in chosen:
-        result = _hunted(fault)
+    for fault in planted:
+        # Tensors take their time: a run is shortened when it will be shown.
+        result = _hunted(fault, shortens=name is not None or not fault.is_in_tensors)
         missed += not _is_caught(result)
         output.line(_row(result, width), "" if _is_caught(result) else "bold red")
         if name:
             _tell(output, result)
-    output.verdict(_conclusion(chosen, missed), not missed)
+    output.verdict(_conclusion(planted, missed, len(chosen) - len(planted)), not missed)
     ctx.exit(Exit.FOUND_FAULTS if missed else Exit.FOUND_NOTHING)
 
 
-def _hunted(fault: PlantedFault) -> HuntResult:
+def _plantable(chosen: Sequence[PlantedFault], output: Output) -> Sequence[PlantedFault]:
+    """Those that can be planted here; says which are skipped. Raises ``CannotRun`` when that is all."""
+    in_model = [fault for fault in chosen if not fault.is_in_tensors]
+    if len(in_model) == len(chosen):
+        return chosen
     try:
-        return hunt(fault)
+        require_torch()
+    except SubjectUnavailable as error:
+        if not in_model:
+            raise CannotRun(str(error)) from error
+        output.line(f"{len(chosen) - len(in_model)} of {len(chosen)} faults are skipped: {error}")
+        return in_model
+    return chosen
+
+
+def _hunted(fault: PlantedFault, shortens: bool) -> HuntResult:
+    try:
+        return hunt(fault, shortens=shortens)
     except BadPatch as error:
         raise CannotRun(f"{fault.name} does not fit this version of the package: {error}") from error
 
@@ -95,7 +116,9 @@ def _tell(output: Output, result: HuntResult) -> None:
         output.line(text.partition("\nTrace: ")[0].rstrip())
 
 
-def _conclusion(chosen: Sequence[PlantedFault], missed: int) -> str:
+def _conclusion(planted: Sequence[PlantedFault], missed: int, skipped: int) -> str:
     if missed:
-        return f"{missed} of {len(chosen)} planted faults missed"
-    return "every planted fault is found" if len(chosen) > 1 else "the planted fault is found"
+        words = f"{missed} of {len(planted)} planted faults missed"
+    else:
+        words = "every planted fault is found" if len(planted) > 1 else "the planted fault is found"
+    return f"{words}, {skipped} skipped" if skipped else words

@@ -32,7 +32,7 @@ class Unrelated:
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A change in one place of specification or reference that breaks a clause."""
+    """A change in one place of specification, reference or torch manager that breaks a clause."""
 
     name: str
     does: str
@@ -54,3 +54,8 @@ class PlantedFault:
     """Whether the faulty manager shows its state. If not, the worker alone has to find the fault."""
     shortest: int | None = None
     """The fewest operations that show it, where exhaustive search has shown them to be more than twelve."""
+
+    @property
+    def is_in_tensors(self) -> bool:
+        """Whether it is a fault of the torch manager, which only that manager shows."""
+        return self.patch.file.startswith("impl/")

@@ -33,18 +33,22 @@ class HuntResult:
     clause: Clause | None
     """The clause of the first breach, None if there was no breach within the budget."""
     operations: int
-    """Calls on the manager in the smallest run that shows it; without one, those made in vain."""
+    """Calls on the manager in the run that shows it; without one, those made in vain."""
     run: Run | None
-    """The smallest run that shows it."""
+    """The smallest run that shows it, or the first."""
     shown_elsewhere: Breach | None
     """What broke in runs in which it must not show."""
     seconds: float
 
 
-def hunt(fault: PlantedFault, seed: int = 0, budget: int = PROFILES["quick"]) -> HuntResult:
+def hunt(
+    fault: PlantedFault, seed: int = 0, budget: int = PROFILES["quick"], shortens: bool = True
+) -> HuntResult:
     """Look for the fault over at least ``budget`` operations, until a run that a person can follow shows it.
 
-    The same arguments find the same. Raises ``BadPatch`` when the fault does not fit the package.
+    Not ``shortens``: until any run shows it, which is answered as it is.
+    The same arguments find the same. Raises ``BadPatch`` when the fault does not fit the package, and
+    ``SubjectUnavailable`` when it is one of the torch manager and torch is not installed.
     """
     started = perf_counter()
     elsewhere = best = None
@@ -57,8 +61,9 @@ def hunt(fault: PlantedFault, seed: int = 0, budget: int = PROFILES["quick"]) ->
         for run in _runs(subject, seed, fault.mixes, Avoided(frozenset()), budget):
             operations += run.operations
             if run.breaches and (best is None or is_same(run, best)):
-                best = min(smallest(run, subject), best or run, key=lambda run: run.operations)
-                if best.operations <= (fault.shortest or MAX_OPERATIONS):
+                shorter = smallest(run, subject) if shortens else run
+                best = min(shorter, best or run, key=lambda run: run.operations)
+                if not shortens or best.operations <= (fault.shortest or MAX_OPERATIONS):
                     break
     clause = best.breaches[0].clause if best else None
     return HuntResult(

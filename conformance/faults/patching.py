@@ -12,6 +12,8 @@ from pagedkv.spec import World
 _OWN_PARTS_OF_SPEC = ("__init__.py", "hashing.py", "requests.py", "rules")
 """What a copy beside the original has of its own in ``spec``. The rest is data, compared across both."""
 
+_OWN_ROOMS = ("spec", "reference", "impl")
+
 
 @dataclass(frozen=True)
 class Patch:
@@ -35,10 +37,10 @@ def package_folder() -> Path:
 def patched_package(patches: Sequence[Patch], target: Path, name: str = "pagedkv") -> Path:
     """Copy the package to ``target/name`` and change the copy; answers the folder to import it from.
 
-    Under its own name the whole package is copied. Under another name it is specification and reference,
-    which import each other by that name and share clauses, refusals and plain data with the original, so
-    that both can be used in one process. Raises ``BadPatch`` unless each old text stands exactly once in its
-    file, and the file belongs to the copy.
+    Under its own name the whole package is copied. Under another name it is specification, reference and
+    torch manager, which import each other by that name and share clauses, refusals and plain data with the
+    original, so that both can be used in one process. Raises ``BadPatch`` unless each old text stands exactly
+    once in its file, and the file belongs to the copy.
     """
     source, copy = package_folder(), target / name
     ignore = shutil.ignore_patterns("__pycache__")
@@ -46,7 +48,7 @@ def patched_package(patches: Sequence[Patch], target: Path, name: str = "pagedkv
         shutil.copytree(source, copy, ignore=ignore)
         shared = []
     else:
-        for room in ("spec", "reference"):
+        for room in _OWN_ROOMS:
             shutil.copytree(source / room, copy / room, ignore=ignore)
         (copy / "__init__.py").write_text("")
         shared = [part for part in (copy / "spec").iterdir() if part.name not in _OWN_PARTS_OF_SPEC]

@@ -162,3 +162,24 @@ def test_a_missing_package_is_told_with_the_extra_that_brings_it(package: str) -
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr == f"pagedkv: the command needs {package}: pip install 'pagedkv[check]'\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "reference", "--profile", "bogus"], "'bogus' is not one of 'quick', 'ci', 'deep'"),
+        (["check", "reference", "--ops", "0"], "--ops"),
+        (["check"], "Missing argument 'SUBJECT'"),
+        (["chek"], "No such command 'chek'"),
+        (["check", "reference", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_what_a_command_cannot_read_is_one_sentence(
+    command: Command, arguments: list[str], words: str
+) -> None:
+    result = command(*arguments)
+    assert result.exit_code == 2
+    (line,) = result.output.splitlines()
+    assert line.startswith("pagedkv: ")
+    assert words in line
+    assert "--help`" in line

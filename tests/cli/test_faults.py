@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from pagedkv.conformance import torch_subject
 from pagedkv.conformance.cli import faults as faults_module
 from pagedkv.conformance.faults.catalogue import all_faults
 from pagedkv.conformance.faults.fault import PlantedFault
@@ -16,11 +17,14 @@ from .conftest import Command
 FAULT = next(fault for fault in all_faults() if fault.name == "taken-from-the-back")
 
 
+IN_TENSORS = next(fault for fault in all_faults() if fault.name == "torch-front-written-backwards")
+
+
 def plant(monkeypatch: pytest.MonkeyPatch, *faults: PlantedFault) -> None:
     """Make these the only faults, and look for them briefly."""
 
-    def briefly(fault: PlantedFault) -> HuntResult:
-        return hunt(fault, budget=200)
+    def briefly(fault: PlantedFault, shortens: bool) -> HuntResult:
+        return hunt(fault, budget=200, shortens=shortens)
 
     monkeypatch.setattr(faults_module, "all_faults", lambda: faults)
     monkeypatch.setattr(faults_module, "hunt", briefly)
@@ -43,6 +47,37 @@ def test_all_faults_are_listed_and_none_is_planted(command: Command, monkeypatch
     result = command("faults", "--list")
     assert result.exit_code == 0
     assert [line.split()[0] for line in result.output.splitlines()] == [fault.name for fault in all_faults()]
+
+
+def test_a_fault_in_tensors_is_planted_into_the_torch_manager(command: Command) -> None:
+    pytest.importorskip("torch")
+    result = command("faults", IN_TENSORS.name)
+    assert result.exit_code == 0
+    assert "operations by Pool/freed_tails_first" in result.output
+    assert f"\n{IN_TENSORS.patch.file}\n" in result.output
+    assert result.output.endswith("\nVerdict: the planted fault is found\n")
+
+
+def test_without_torch_the_model_still_gets_its_faults(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_subject, "find_spec", lambda name: None)
+    plant(monkeypatch, FAULT, IN_TENSORS)
+    result = command("faults")
+    assert result.exit_code == 0
+    assert "1 of 2 faults are skipped: torch is not installed here" in result.output
+    assert f"\n{FAULT.name} " in result.output
+    assert f"\n{IN_TENSORS.name} " not in result.output
+    assert result.output.endswith("\nVerdict: the planted fault is found, 1 skipped\n")
+
+
+def test_without_torch_a_fault_in_tensors_cannot_be_planted(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_subject, "find_spec", lambda name: None)
+    result = command("faults", IN_TENSORS.name)
+    assert result.exit_code == 2
+    assert "torch is not installed here" in result.output
 
 
 def test_a_fault_that_is_missed_is_a_failure(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,7 +267,7 @@ def plain_state(num_blocks: int = 4) -> Snapshot[KeyName]:
         copies=(),
         hand_offs=(),
         pins={},
-        marks=Marks((frozenset(),), ((),), ({},)),
+        marks=Marks((frozenset(),), (frozenset(),), ({},)),
     )
 
 
@@ -284,7 +284,7 @@ def test_of_a_state_everything_that_changed_is_told() -> None:
         copies=(CopyName(0, 1, 2),),
         hand_offs=(HandOffName("r0", 0, 1, 2),),
         pins={"r0": (1,)},
-        marks=Marks((frozenset({1}),), ((("r0", 1, key),),), ({"r0": 2},)),
+        marks=Marks((frozenset({1}),), (frozenset({("r0", 1, key)}),), ({"r0": 2},)),
     )
     assert [line.split("  ", 1)[0] for line in state_lines(before, before)] == ["queue"]
     told = dict(line.split("  ", 1) for line in state_lines(before, after))

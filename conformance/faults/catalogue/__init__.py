@@ -13,6 +13,7 @@ from . import (
     lookup,
     passes,
     queue,
+<<<<<<< HEAD
     windows,
     withdrawal,
 )
@@ -30,9 +31,34 @@ _SUBJECTS = (
     copies,
     passes,
     withdrawal,
+=======
+    torch_copies,
+    torch_counts,
+    torch_holders,
+    torch_index,
+    torch_lookup,
+    torch_passes,
+    torch_ring,
+    torch_rows,
+    torch_tables,
+    withdrawal,
+)
+
+_IN_MODEL = (counts, queue, index, hashing, lookup, capacity, allocation, keys, copies, passes, withdrawal)
+_IN_TENSORS = (
+    torch_ring,
+    torch_index,
+    torch_holders,
+    torch_rows,
+    torch_counts,
+    torch_tables,
+    torch_lookup,
+    torch_passes,
+    torch_copies,
+>>>>>>> main
 )
 
 
 def all_faults() -> tuple[PlantedFault, ...]:
-    """Every planted fault, in a fixed order."""
-    return tuple(fault for subject in _SUBJECTS for fault in subject.FAULTS)
+    """Every planted fault in a fixed order, those of the model first."""
+    return tuple(fault for subject in (*_IN_MODEL, *_IN_TENSORS) for fault in subject.FAULTS)

@@ -1,6 +1,7 @@
 """Runs in which faults of one kind or another cannot show."""
 
 from pagedkv.conformance.faults.fault import Unrelated
+from pagedkv.conformance.torch_subject import is_crowded
 from pagedkv.spec import World
 
 
@@ -20,6 +21,10 @@ def _has_coarse_hits(world: World) -> bool:
     return not world.is_fine_grained
 
 
+def _has_spread_keys(world: World) -> bool:
+    return not is_crowded(world)
+
+
 def _has_no_speculative_blocks(world: World) -> bool:
     return not any(group.speculative for group in world.groups)
 
@@ -30,6 +35,8 @@ WITHOUT_DRAFT_MODELS = Unrelated(is_taken=_has_no_draft_model)
 WITHOUT_SPECULATIVE_BLOCKS = Unrelated(is_taken=_has_no_speculative_blocks)
 COARSE = Unrelated(is_taken=_has_coarse_hits)
 """No hit ends inside a block, so there are no partial entries, copies and hand-offs."""
+SPREAD = Unrelated(is_taken=_has_spread_keys)
+"""The keys of the torch manager's index differ in bucket and tag."""
 ATTENTION_ALONE = Unrelated(mixes=("full",))
 WITHOUT_WINDOWS = Unrelated()
 """No windows and no chunks."""

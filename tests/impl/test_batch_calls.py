@@ -1,0 +1,80 @@
+"""How a batch is asked for, and what it refuses."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from pagedkv.impl import KVCacheManager
+from pagedkv.spec import PreconditionError, Request, ValuePreconditionError
+from tests.scenarios.build import UNIT, hybrid, publish, words
+from tests.scenarios.sides import load
+
+Running = tuple[KVCacheManager, list[Request]]
+
+
+@pytest.fixture
+def running(device: torch.device) -> Running:
+    """Three requests that have computed all of their prompts."""
+    manager: KVCacheManager = hybrid(load("impl"), device=device)
+    return manager, [publish(manager, f"r{i}", words(6 + 4 * i, first=100 * i)) for i in range(3)]
+
+
+def state_of(manager: KVCacheManager, requests: list[Request]) -> object:
+    """All that a call could change."""
+    return manager.snapshot(), [(list(r.all_token_ids), list(r.block_hashes)) for r in requests]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda m, r: m.allocate_slots_batch(r, [1, 1]), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, [1] * 4), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, 1, [7, 8]), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, 1, [7] * 4), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, 1, []), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch([], [1]), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, [1, 1, 0], [7, 8, 9]), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, [1, 4097, 1], [7, 8, 9]), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, 4090, [7, 8, 9]), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, 1, [7, 8, 2**63]), ValueError),
+        (lambda m, r: m.allocate_slots_batch(r, 1, [[7] * 9, [8], [9, "ten"]]), ValueError),
+    ],
+    ids=range(11),
+)
+def test_a_batch_is_refused_and_changes_nothing(
+    call: Callable[[KVCacheManager, list[Request]], object], kind: type[Exception], running: Running
+) -> None:
+    manager, requests = running
+    before = state_of(manager, requests)
+    with pytest.raises(kind) as refusal:
+        call(manager, requests)
+    assert state_of(manager, requests) == before
+    if isinstance(refusal.value, PreconditionError):
+        assert refusal.value.clause.id == "Allocate/asks_for_something"
+
+
+def test_a_batch_of_nobody(running: Running) -> None:
+    manager, requests = running
+    before = state_of(manager, requests)
+    assert manager.allocate_slots_batch([], 1) == manager.allocate_slots_batch([], [], []) == ([], [])
+    assert state_of(manager, requests) == before
+
+
+@pytest.mark.parametrize("counts", [UNIT, [UNIT] * 3, (UNIT,) * 3])
+@pytest.mark.parametrize("tokens", [[words(UNIT)] * 3, (tuple(words(UNIT)),) * 3])
+def test_counts_and_tokens_for_all_or_for_each(counts: Any, tokens: Any, running: Running) -> None:
+    manager, requests = running
+    lengths = [request.num_tokens for request in requests]
+    served, blocks = manager.allocate_slots_batch(requests, counts, tokens)
+    assert served == [True] * 3
+    assert [len(one.blocks[0]) for one in blocks if one is not None] == [1, 1, 1]
+    assert [r.num_tokens for r in requests] == [n + UNIT for n in lengths]
+    assert [list(r.all_token_ids)[-UNIT:] for r in requests] == [words(UNIT)] * 3
+
+
+def test_single_tokens_may_come_without_lists(running: Running) -> None:
+    manager, requests = running
+    manager.allocate_slots_batch(requests, 1, [5, [6], 7])
+    assert [request.all_token_ids[-1] for request in requests] == [5, 6, 7]

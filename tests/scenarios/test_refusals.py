@@ -1,0 +1,151 @@
+"""What is not covered, or cannot be right, is refused by its clause and changes nothing."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pagedkv.spec import (
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheGroupSpec,
+    KVCacheSpec,
+    MambaSpec,
+    PreconditionError,
+    Request,
+    UnsupportedError,
+    ValuePreconditionError,
+    get_request_block_hasher,
+    sha256,
+)
+from pagedkv.spec.blocks import KVCacheBlocks
+
+FULL = FullAttentionSpec(4, 1, 1, "float32")
+MAMBA = MambaSpec(4, ((1, 1),), ("float32",))
+
+
+def config(*specs: KVCacheSpec, num_blocks: int = 9) -> KVCacheConfig:
+    return KVCacheConfig(num_blocks, [], [KVCacheGroupSpec([f"l{g}"], spec) for g, spec in enumerate(specs)])
+
+
+def manager(side: ModuleType, **changes: Any) -> Any:
+    arguments: dict[str, Any] = {"max_model_len": 32, "scheduler_block_size": 4, "hash_block_size": 2}
+    specs = changes.pop("specs", (FULL, MAMBA))
+    return side.KVCacheManager(config(*specs), **{**arguments, **changes})
+
+
+def request(num_tokens: int = 6, name: str = "r") -> Request:
+    return Request(name, list(range(num_tokens)), block_hasher=get_request_block_hasher(2, sha256))
+
+
+@pytest.mark.parametrize(
+    ("make", "clause", "kind"),
+    [
+        (lambda side: manager(side, scheduler_block_size=6), "Config/sizes_divide", ValuePreconditionError),
+        (lambda side: manager(side, hash_block_size=3), "Config/sizes_divide", ValuePreconditionError),
+        (lambda side: manager(side, scheduler_block_size=0), "Config/sizes_divide", ValuePreconditionError),
+        (lambda side: manager(side, max_model_len=0), "Config/sizes_are_positive", ValuePreconditionError),
+        (lambda side: manager(side, hash_block_size=0), "Config/sizes_are_positive", ValuePreconditionError),
+        (
+            lambda side: FullAttentionSpec(0, 1, 1, "float32"),
+            "Config/sizes_are_positive",
+            ValuePreconditionError,
+        ),
+        (lambda side: KVCacheConfig(True), "Config/sizes_are_positive", ValuePreconditionError),
+        (
+            lambda side: manager(side, specs=(FULL, MAMBA, MambaSpec(2, (), ()))),
+            "Config/one_state_size",
+            PreconditionError,
+        ),
+        (lambda side: manager(side, specs=()), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, specs=(KVCacheSpec(4),)), "Config/covered", UnsupportedError),
+        (
+            lambda side: manager(side, specs=(MambaSpec(4, (), (), "all"),)),
+            "Config/covered",
+            UnsupportedError,
+        ),
+        (lambda side: manager(side, enable_kv_cache_events=True), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, dcp_world_size=2), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, watermark=0.1), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, max_in_flight_tokens=64), "Config/covered", UnsupportedError),
+    ],
+)
+def test_a_deployment_is_refused(
+    make: Callable[[ModuleType], object], clause: str, kind: type[Exception], side: ModuleType
+) -> None:
+    with pytest.raises(kind) as refusal:
+        make(side)
+    assert getattr(refusal.value, "clause").id == clause  # noqa: B009
+
+
+@pytest.mark.parametrize(
+    ("call", "clause"),
+    [
+        (lambda m, r: m.allocate_slots(r, 0), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, -1), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 33), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 1, num_lookahead_tokens=1), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, num_external_computed_tokens=4), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=4), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, full_sequence_must_fit=True), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, reserved_blocks=1), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, 4), "Allocate/fits_the_hit"),
+        (
+            lambda m, r: m.allocate_slots(r, 1, 0, KVCacheBlocks(([m.block_pool.blocks[1]], []))),
+            "Allocate/fits_the_hit",
+        ),
+        (
+            lambda m, r: m.allocate_slots(
+                r, 1, 4, KVCacheBlocks(([m.block_pool.blocks[1]], [m.block_pool.null_block]))
+            ),
+            "Allocate/fits_the_hit",
+        ),
+        (lambda m, r: m.evict_blocks({1, 9}), "Pool/evict_takes_keys"),
+        (lambda m, r: m.block_pool.free_blocks([m.block_pool.blocks[1]]), "Pool/freed_once_per_holder"),
+        (lambda m, r: m.block_pool.get_new_blocks(9), "Pool/never_more_than_free"),
+        (lambda m, r: m.block_pool.get_new_blocks(-1), "Pool/never_more_than_free"),
+    ],
+)
+def test_a_call_is_refused_and_changes_nothing(
+    call: Callable[[Any, Request], object], clause: str, side: ModuleType
+) -> None:
+    judged, asked = manager(side), request()
+    before = judged.snapshot()
+    with pytest.raises(PreconditionError) as refusal:
+        call(judged, asked)
+    assert getattr(refusal.value, "clause").id == clause  # noqa: B009
+    assert judged.snapshot() == before
+
+
+def test_usage_is_the_held_share_of_the_blocks_beside_null(side: ModuleType) -> None:
+    pool = side.BlockPool(9, True, 2)
+    assert pool.get_usage() == 0.0
+    taken = pool.get_new_blocks(2)
+    assert pool.get_usage() == 0.25
+    pool.free_blocks(taken)
+    assert pool.get_usage() == 0.0
+    assert side.BlockPool(1, True, 2).get_usage() == 0.0
+
+
+def test_a_hit_is_for_a_request_that_has_nothing_yet(side: ModuleType) -> None:
+    judged, owner, asked = manager(side, specs=(FULL,)), request(), request(name="asked")
+    assert judged.allocate_slots(owner, 6) is not None
+    judged.new_step_starts()
+    blocks, hit, _ = judged.get_computed_blocks(asked)
+    assert hit == 4
+
+    def refused(reason: str) -> None:
+        before = judged.snapshot()
+        with pytest.raises(PreconditionError, match=reason):
+            judged.allocate_slots(asked, 2, hit, blocks)
+        assert judged.snapshot() == before
+
+    asked.num_computed_tokens = 2
+    refused("2 are computed, it has no table")
+    asked.num_computed_tokens = 0
+    assert judged.allocate_slots(asked, 2, hit, blocks) is not None
+    refused("0 are computed, it has a table")
+    judged.free(asked)
+    judged.free(owner)
+    assert judged.usage == 0.0
