@@ -13,12 +13,20 @@ from . import (
     lookup,
     passes,
     queue,
-<<<<<<< HEAD
+    torch_copies,
+    torch_counts,
+    torch_holders,
+    torch_index,
+    torch_lookup,
+    torch_passes,
+    torch_ring,
+    torch_rows,
+    torch_tables,
     windows,
     withdrawal,
 )
 
-_SUBJECTS = (
+_IN_MODEL = (
     counts,
     queue,
     index,
@@ -31,20 +39,7 @@ _SUBJECTS = (
     copies,
     passes,
     withdrawal,
-=======
-    torch_copies,
-    torch_counts,
-    torch_holders,
-    torch_index,
-    torch_lookup,
-    torch_passes,
-    torch_ring,
-    torch_rows,
-    torch_tables,
-    withdrawal,
 )
-
-_IN_MODEL = (counts, queue, index, hashing, lookup, capacity, allocation, keys, copies, passes, withdrawal)
 _IN_TENSORS = (
     torch_ring,
     torch_index,
@@ -55,7 +50,6 @@ _IN_TENSORS = (
     torch_lookup,
     torch_passes,
     torch_copies,
->>>>>>> main
 )
 
 

@@ -133,7 +133,7 @@ FAULTS = (
         "keys-that-no-hit-reads",
         "All full blocks of windows become keys, also those that lie in no hit's window.",
         "the cache fills with keys that nobody can ask for",
-        Patch("spec/rules/caching.py", 'if reads != "window" or alignment', "if reads or alignment"),
+        Patch("spec/rules/caching.py", 'if reads != "window"', "if reads"),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         WITHOUT_WINDOWS,
         mixes=("full+window", "window+mamba"),
