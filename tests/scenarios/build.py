@@ -64,9 +64,15 @@ def chunked(block_size: int, attention_chunk_size: int) -> ChunkedLocalAttention
     return ChunkedLocalAttentionSpec(block_size, 1, 1, "float32", attention_chunk_size)
 
 
-def deployment(side: ModuleType, *specs: KVCacheSpec, num_blocks: int = 40, **options: Any) -> Any:
-    """A manager of one group per spec over `num_blocks` blocks."""
-    groups = [KVCacheGroupSpec([f"layer {group}"], spec) for group, spec in enumerate(specs)]
+def deployment(
+    side: ModuleType,
+    *specs: KVCacheSpec,
+    num_blocks: int = 40,
+    flagged: Sequence[int] = (),
+    **options: Any,
+) -> Any:
+    """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups."""
+    groups = [KVCacheGroupSpec([f"layer {g}"], spec, g in flagged) for g, spec in enumerate(specs)]
     config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
     return side.KVCacheManager(
         config,

@@ -168,12 +168,21 @@ def test_a_window_without_gaps_keeps_all(side: ModuleType) -> None:
     "make",
     [
         lambda side: deployment(side, chunked(UNIT, 8), use_eagle=True),
+        lambda side: deployment(side, attention(UNIT), chunked(UNIT, 8), flagged=(1,)),
         lambda side: deployment(side, attention(2 * UNIT), chunked(UNIT, 8)),
     ],
 )
 def test_chunks_stand_alone(side: ModuleType, make: Any) -> None:
     with pytest.raises(UnsupportedError, match="Config/chunks_of_one_size"):
         make(side)
+
+
+def test_a_draft_model_may_read_the_other_group_of_chunks(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT), chunked(UNIT, 8), flagged=(0,))
+    leave_behind(manager, "owner", words(24))
+    _, hit, _ = manager.get_computed_blocks(request("newcomer", words(25)))
+    # Attention gives up a block; at 20 tokens the chunk that began at 16 has one.
+    assert hit == 20
 
 
 def test_a_hit_with_a_gap_in_its_window_is_refused(side: ModuleType) -> None:
