@@ -7,9 +7,9 @@ import click
 from pagedkv.conformance.campaign.campaign import Exit
 from pagedkv.conformance.campaign.children import ChildFailed
 from pagedkv.conformance.campaign.expectations import BadExpectations
+from pagedkv.conformance.group_text import BadDeployment
 from pagedkv.conformance.subjects import SubjectUnavailable
 from pagedkv.conformance.wording import printable
-from pagedkv.conformance.workload.deployment import BadDeployment
 from pagedkv.conformance.workload.trace import BadWorkload
 from pagedkv.spec.trace import BadTrace
 

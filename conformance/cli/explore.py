@@ -10,6 +10,7 @@ from pagedkv.conformance.campaign.faults import fault_of
 from pagedkv.conformance.campaign.runs import replay_moves
 from pagedkv.conformance.explain import explain
 from pagedkv.conformance.explore import Exploration, explore
+from pagedkv.conformance.group_text import groups_of
 from pagedkv.conformance.replay import replay_trace, trace_of_run
 from pagedkv.conformance.report.files import trace_name
 from pagedkv.conformance.scopes import SCOPES, Scope
@@ -17,11 +18,11 @@ from pagedkv.conformance.subjects import Subject, reference
 from pagedkv.spec import World
 from pagedkv.spec.trace import write_trace
 from pagedkv.spec.trace.worlds import reason_against
-from pagedkv.spec.world import KINDS, REACHING, Group, Prompt
+from pagedkv.spec.world import Prompt
 
 from .check import TRACES
 from .errors import CannotRun
-from .options import checked_mix
+from .options import MOST_GROUPS
 from .output import Output
 from .progress import exploration_progress
 
@@ -101,22 +102,12 @@ def _claiming_nothing(world: World) -> Scope:
 
 def _with_groups(world: World, text: str) -> World:
     """The world with other groups and with prompts of two blocks that part after the first."""
-    parts = [part.split(":") for part in text.split("+")]
-    checked_mix("+".join(kind for kind, *_ in parts))
-    made = []
-    for g, (kind, *numbers) in enumerate(parts):
-        if len(numbers) != 1 + (kind in REACHING) or not all(
-            number.isdecimal() and 0 < int(number) <= 64 for number in numbers
-        ):
-            raise CannotRun(
-                f"--groups {text}: each group needs a block size, a window or chunk its length after it, all "
-                "from 1 to 64, such as full:2+mamba:2 or full:2+window:2:3"
-            )
-        size, reach = map(int, [*numbers, "0"][:2])
-        made.append(Group(KINDS[kind], size, variant=g + 1, reach=reach))
+    made = tuple(
+        replace(group, variant=g + 1) for g, group in enumerate(groups_of(text, "+", MOST_GROUPS, 64))
+    )
     size = max(group.block_size for group in made)
     prompts = tuple(Prompt((0,) * size + (token,) * (size + 1), 2 * size) for token in (0, 1))
-    return replace(world, groups=tuple(made), prompts=prompts, max_step_tokens=2 * size + 1)
+    return replace(world, groups=made, prompts=prompts, max_step_tokens=2 * size + 1)
 
 
 def _told(output: Output, scope: Scope, subject: Subject, seen: Exploration) -> int:

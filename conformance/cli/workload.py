@@ -8,10 +8,11 @@ from time import monotonic
 import click
 
 from pagedkv.conformance.campaign.campaign import Exit
+from pagedkv.conformance.group_text import groups_of
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.workload.conversations import made_requests
-from pagedkv.conformance.workload.deployment import Deployment, groups_of, world_of
+from pagedkv.conformance.workload.deployment import Deployment, world_of
 from pagedkv.conformance.workload.replay import replay_requests
 from pagedkv.conformance.workload.report import (
     WorkloadAsked,
@@ -111,7 +112,7 @@ def workload_command(
       pagedkv workload trace.jsonl --on mymanager:make --groups full:16 --hash-unit 16 --laws off
     """
     subject = subject_named(name)
-    deployment = Deployment(groups_of(groups), blocks, unit, budget, max_running)
+    deployment = Deployment(groups_of(groups, ",", 16, 999_999), blocks, unit, budget, max_running)
     requests = read_requests(path, limit)
     world = world_of(path, requests, deployment)
     _refuse(subject, world)

@@ -1,26 +1,18 @@
 """What a trace is replayed on: the deployment, and the world that it is together with the requests."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import get_args
 
 from pagedkv.conformance.demand import most_blocks
+from pagedkv.conformance.group_text import BadDeployment, group_in_words
 from pagedkv.spec import World
 from pagedkv.spec.trace.worlds import reason_against
-from pagedkv.spec.world import Group, GroupKind, Prompt
+from pagedkv.spec.world import Group, Prompt
 
 from .tokens import RequestTokens
 from .trace import BadWorkload, TracedRequest
-
-_KINDS = get_args(GroupKind)
-_MOST_GROUPS = 16
-
-
-class BadDeployment(Exception):
-    """A deployment that cannot be; the message says what is wrong with which value."""
 
 
 @dataclass(frozen=True)
@@ -38,27 +30,7 @@ class Deployment:
 
     def groups_in_words(self) -> str:
         """The groups as they are asked for, such as ``full:256,mamba:512``."""
-        return ",".join(f"{group.kind}:{group.block_size}" for group in self.groups)
-
-
-def groups_of(text: str) -> tuple[Group, ...]:
-    """The groups that a text such as ``full:256,mamba:512`` names. Raises ``BadDeployment``.
-
-    Groups with the same text have the same spec.
-    """
-    parts = text.split(",")
-    for part in parts:
-        if not re.fullmatch(f"({'|'.join(_KINDS)}):[1-9][0-9]{{0,5}}", part, re.ASCII):
-            raise BadDeployment(
-                f"--groups {text}: {part!r} is no group: name each as KIND:TOKENS with one of "
-                f"{', '.join(_KINDS)} and a block size from 1 to 999999, such as full:256,mamba:512"
-            )
-    if len(parts) > _MOST_GROUPS:
-        raise BadDeployment(f"--groups {text}: {len(parts)} groups, and there can be {_MOST_GROUPS}")
-    return tuple(
-        Group("full" if kind == "full" else "mamba", int(size))
-        for kind, size in (p.split(":") for p in parts)
-    )
+        return ",".join(map(group_in_words, self.groups))
 
 
 def world_of(path: Path, requests: Sequence[TracedRequest], deployment: Deployment) -> World:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from pagedkv.conformance.group_text import groups_of
 from pagedkv.conformance.workload.conversations import made_requests
-from pagedkv.conformance.workload.deployment import Deployment, groups_of, world_of
+from pagedkv.conformance.workload.deployment import Deployment, world_of
 from pagedkv.conformance.workload.trace import HASH_TOKENS, TracedRequest
 from pagedkv.spec import World
 
@@ -19,7 +20,9 @@ def world(
     max_running: int = 64,
 ) -> World:
     """The world of these requests."""
-    return world_of(NOWHERE, requests, Deployment(groups_of(groups), blocks, unit, budget, max_running))
+    return world_of(
+        NOWHERE, requests, Deployment(groups_of(groups, ",", 16, 999_999), blocks, unit, budget, max_running)
+    )
 
 
 def made(number: int, seed: int = 0) -> tuple[TracedRequest, ...]:

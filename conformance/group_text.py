@@ -1,0 +1,47 @@
+"""Groups as they are written on a command line."""
+
+import re
+from collections.abc import Iterator
+
+from pagedkv.spec.world import KINDS, REACHING, Group
+
+
+class BadDeployment(Exception):
+    """A deployment that cannot be; the message says what is wrong with which value."""
+
+
+def groups_of(text: str, separator: str, most_groups: int, largest: int) -> tuple[Group, ...]:
+    """The groups that a text such as ``full:256,window:16:128`` names. Raises ``BadDeployment``.
+
+    Each is a kind and a block size in tokens, a window or chunk also its length. Groups with the same text
+    have the same spec.
+    """
+    parts = text.split(separator)
+    if len(parts) > most_groups:
+        raise BadDeployment(f"--groups {text}: {len(parts)} groups, and there can be {most_groups}")
+    example = separator.join(("full:2", "window:2:3"))
+    for part in parts:
+        kind, *numbers = part.split(":")
+        known = kind in KINDS and len(numbers) == 1 + (kind in REACHING)
+        if not known or not all(_is_count(number, largest) for number in numbers):
+            raise BadDeployment(
+                f"--groups {text}: {part!r} is no group: name each as KIND:TOKENS with one of "
+                f"{', '.join(KINDS)} and a block size, a window or chunk with its length after it, all from "
+                f"1 to {largest}, such as {example}"
+            )
+    return tuple(_groups(parts))
+
+
+def group_in_words(group: Group) -> str:
+    """The group as it is written."""
+    return ":".join(map(str, (group.kind, group.block_size, *([group.reach] if group.reach else ()))))
+
+
+def _is_count(text: str, largest: int) -> bool:
+    return bool(re.fullmatch("[1-9][0-9]{0,6}", text, re.ASCII)) and int(text) <= largest
+
+
+def _groups(parts: list[str]) -> Iterator[Group]:
+    for part in parts:
+        kind, size, *reach = part.split(":")
+        yield Group(KINDS[kind], int(size), reach=int(reach[0]) if reach else 0)
