@@ -67,6 +67,11 @@ class KVCacheCoordinator:
         twin.single_type_managers = tuple(m.copy(pool, twin.ledger) for m in self.single_type_managers)
         return twin
 
+    @property
+    def has_attention_and_states(self) -> bool:
+        """Whether there are groups of full attention and of states."""
+        return {FullAttentionManager, MambaManager} <= {type(m) for m in self.single_type_managers}
+
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
     ) -> tuple[Rows, int, int]:

@@ -23,7 +23,6 @@ from .batch import serve
 from .coordinator import KVCacheCoordinator
 from .guards import check_hit, checked_batch, checked_start
 from .keys import check_digests
-from .kinds import FullAttentionManager, MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of
 
@@ -112,9 +111,8 @@ class KVCacheManager:
 
         The last value says whether a group ends before the length answered.
         """
-        kinds = {type(manager) for manager in self._managers}
-        has_both = {FullAttentionManager, MambaManager} <= kinds
-        if self.enable_caching and not request.skip_reading_prefix_cache and has_both:
+        is_read = self.enable_caching and not request.skip_reading_prefix_cache
+        if is_read and self.coordinator.has_attention_and_states:
             longest = request.num_tokens - 1
             rows, lengths = self.coordinator.find_longest_cache_hit_per_group(request.block_hashes, longest)
             if lengths[0] == max(lengths):
