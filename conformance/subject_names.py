@@ -21,6 +21,8 @@ def subject_named(name: str) -> Subject:
         return vllm_engine.vllm()
     kind, _, device = name.partition(DEVICE)
     if kind == NAME:
+        if name != NAME and not device:
+            raise SubjectUnavailable(f"{name!r} names no device: take `{NAME}{DEVICE}cpu`, or `{NAME}` alone")
         return torch_subject(device or "cpu")
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:

@@ -1,5 +1,10 @@
 """The same manager on torch tensors, with the standard names."""
 
+from importlib.util import find_spec
+
+if find_spec("torch") is None:
+    raise ModuleNotFoundError("pagedkv.impl needs torch: pip install 'pagedkv[impl]'", name="torch")
+
 from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
 
 from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager

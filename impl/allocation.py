@@ -133,6 +133,12 @@ def move_own_entry(manager: SingleTypeKVCacheManager, row: int, source: Tensor, 
 
 def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls: Calls) -> None:
     """Name what the rows hold once ``calls.ends`` tokens are computed (clauses Cache/...)."""
+    can_name = [i for i, request in enumerate(requests) if request.block_hashes]
+    if len(can_name) < len(requests):
+        # Without hashes a request has no names for what it holds.
+        requests = [requests[i] for i in can_name]
+        chosen = torch.tensor(can_name, dtype=torch.int64, device=calls.rows.device)
+        calls = Calls(*(column[chosen] for column in calls))
     final = torch.minimum(calls.ends, calls.num_tokens)
     cacheable = final - final % coordinator.alignment
     unit = coordinator.pool.hash_block_size

@@ -57,7 +57,6 @@ class KVCacheCoordinator:
         for manager in self.single_type_managers:
             manager.alignment_tokens = self.alignment
             manager.use_eagle = manager.kv_cache_spec in drops
-        self.kinds = self._kinds()
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""
@@ -80,15 +79,15 @@ class KVCacheCoordinator:
         Full attention that holds a prefix holds every shorter one. So the common hit is the longest prefix
         that all other kinds answer, within the shortest hit of full attention.
         """
-        prefix = Prefix(self.pool, block_hashes, max_cache_hit_length)
-        sparse = [kind for kind in self.kinds if kind.lets_go]
-        whole = {kind: kind_hit(prefix, kind, self.alignment) for kind in self.kinds if not kind.lets_go}
+        prefix, kinds = Prefix(self.pool, block_hashes, max_cache_hit_length), self.kinds
+        sparse = [kind for kind in kinds if kind.lets_go]
+        whole = {kind: kind_hit(prefix, kind, self.alignment) for kind in kinds if not kind.lets_go}
         length = min((found.length for found in whole.values()), default=max_cache_hit_length)
         if sparse:
             length = longest_answer(prefix, sparse, self.alignment, length)
-        first = whole[self.kinds[0]] if whole else kind_hit(prefix, self.kinds[0], self.alignment)
+        first = whole[kinds[0]] if whole else kind_hit(prefix, kinds[0], self.alignment)
         rows = self._rows(
-            [(kind, whole.get(kind) or sparse_hit(prefix, kind, length), length) for kind in self.kinds]
+            [(kind, whole.get(kind) or sparse_hit(prefix, kind, length), length) for kind in kinds]
         )
         return rows, length, first.length if first.length > length else 0
 
@@ -125,7 +124,8 @@ class KVCacheCoordinator:
             return scheduler_block_size
         return unit
 
-    def _kinds(self) -> list[Kind]:
+    @property
+    def kinds(self) -> list[Kind]:
         """The kinds in the order in which lookups ask them, full attention first."""
         members: dict[KVCacheSpec, list[SingleTypeKVCacheManager]] = {}
         for manager in self.single_type_managers:

@@ -17,12 +17,12 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks, ids_of
 from pagedkv.spec.clauses import config, freeing
 from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec.requests import appended
 
 from .allocation import allocate, calls_of, is_taken_by_others, publish
 from .batch import serve
 from .coordinator import KVCacheCoordinator
-from .guards import check_hit, checked_batch, checked_start
-from .keys import check_digests
+from .guards import check_hit, check_names, checked_batch, checked_start
 from .pool import BlockPool
 from .snapshot import snapshot_of
 
@@ -102,6 +102,7 @@ class KVCacheManager:
         """The longest cached prefix of the request: its blocks, its length in tokens, the junction."""
         if request.skip_reading_prefix_cache or not self.enable_caching:
             return self.create_kv_cache_blocks(tuple([] for _ in self._managers)), 0, 0
+        check_names(self.block_pool, request)
         longest = request.num_tokens - 1
         rows, length, junction = self.coordinator.find_longest_cache_hit(request.block_hashes, longest)
         return self.create_kv_cache_blocks(rows), length, junction
@@ -178,7 +179,7 @@ class KVCacheManager:
         check_hit(self._managers, request, hit, blocks)
         publishes = self.enable_caching and not delay_cache_blocks
         if publishes:
-            check_digests(request.block_hashes[-1:])
+            check_names(self.block_pool, request)
         hits = [self._tensor(ids_of(row)) for row in blocks]
         num_processed = request.num_computed_tokens - request.num_in_flight_tokens
         self.remove_skipped_blocks(request.request_id, num_processed)
@@ -199,11 +200,9 @@ class KVCacheManager:
         """
         counts = [num_new_tokens] * len(requests) if isinstance(num_new_tokens, int) else num_new_tokens
         starts = checked_batch(requests, counts, new_token_ids, self.max_model_len)
-        if self.enable_caching:
-            check_digests([digest for request in requests for digest in request.block_hashes[-1:]])
-        if new_token_ids is not None:
-            for request, tokens in zip(requests, new_token_ids, strict=True):
-                request.append_output_token_ids(tokens)
+        with appended(requests, new_token_ids):
+            for request in requests if self.enable_caching else ():
+                check_names(self.block_pool, request)
         ends = [start + count for start, count in zip(starts, counts, strict=True)]
         rows = serve(self.coordinator, requests, starts, ends, self.enable_caching, self._alone)
         blocks = [None if one is None else self._as_blocks(one) for one in rows]

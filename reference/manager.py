@@ -13,7 +13,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from pagedkv.spec.clauses import allocation, config, freeing
-from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec.deployment import check_hashes, refuse_uncovered
 from pagedkv.spec.rules.caching import cacheable_length
 
 from .coordinator import KVCacheCoordinator
@@ -96,6 +96,7 @@ class KVCacheManager:
         """The longest cached prefix of the request: its blocks, its length in tokens, the junction."""
         if not self.enable_caching or request.skip_reading_prefix_cache:
             return self.create_kv_cache_blocks(self._no_rows()), 0, 0
+        check_hashes(request, self.block_pool.hash_block_size)
         rows, length, junction = self.coordinator.find_longest_cache_hit(
             request.block_hashes, request.num_tokens - 1
         )
@@ -179,6 +180,8 @@ class KVCacheManager:
             f"num_new_tokens is {num_new_tokens} after {start} tokens, max_model_len is {self.max_model_len}",
             ValuePreconditionError,
         )
+        if self.enable_caching and not delay_cache_blocks:
+            check_hashes(request, self.block_pool.hash_block_size)
         is_first = not any(request_id in manager.rows for manager in managers)
         require_fitting_hit(managers, is_first, request, num_new_computed_tokens, hit_rows)
 
@@ -205,8 +208,11 @@ class KVCacheManager:
         return self.create_kv_cache_blocks(tuple(BlockList(self.block_pool, row) for row in new_rows))
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
-        """Publish what the request's blocks hold once ``num_computed_tokens`` tokens are computed."""
-        for manager in self.coordinator.single_type_managers:
+        """Publish what the request's blocks hold once ``num_computed_tokens`` tokens are computed.
+
+        Without hashes it has no names for that.
+        """
+        for manager in self.coordinator.single_type_managers if request.block_hashes else ():
             length = cacheable_length(
                 num_computed_tokens,
                 request.num_tokens,

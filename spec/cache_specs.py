@@ -78,6 +78,13 @@ class MambaSpec(KVCacheSpec):
     num_speculative_blocks: int = 0
     """Blocks kept behind the running state for the states of draft tokens."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number = self.num_speculative_blocks
+        is_count = isinstance(number, int) and not isinstance(number, bool) and number >= 0
+        message = f"num_speculative_blocks is {number!r}"
+        require(is_count, config.SIZES_ARE_POSITIVE, message, ValuePreconditionError)
+
 
 @dataclass(frozen=True)
 class KVCacheGroupSpec:

@@ -9,14 +9,28 @@ from .cache_specs import (
     MambaSpec,
     SlidingWindowSpec,
 )
-from .clauses import config
+from .clauses import config, hashing
 from .refusals import UnsupportedError, ValuePreconditionError, require
+from .requests import Request
 
 
 def refuse_uncovered(**arguments: tuple[object, object]) -> None:
     """Refuse each argument, given as (value, what is covered), that is not what is covered."""
     for name, (given, covered) in arguments.items():
         require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
+
+
+def check_hashes(request: Request, hash_block_size: int) -> None:
+    """Refuse a request whose hashes are not those of its full units."""
+    units = request.num_tokens // hash_block_size
+    require(
+        len(request.block_hashes) in (0, units),
+        hashing.EVERY_FULL_UNIT,
+        lambda: (
+            f"request {request.request_id!r} has {len(request.block_hashes)} hashes for {units} full units "
+            f"of {hash_block_size} tokens"
+        ),
+    )
 
 
 def check_pool(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events: bool) -> None:

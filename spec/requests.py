@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import overload
@@ -160,6 +161,23 @@ class Request:
     def __repr__(self) -> str:
         num_output_tokens = self.num_tokens - self.num_prompt_tokens
         return f"Request({self.request_id!r}, {self.num_prompt_tokens} + {num_output_tokens} tokens)"
+
+
+@contextmanager
+def appended(requests: Sequence[Request], token_ids: Sequence[int | Sequence[int]] | None) -> Iterator[None]:
+    """Append output tokens to each request, none without ``token_ids``.
+
+    After any error, also one in the body of the ``with``, nothing has been appended.
+    """
+    before = [(len(request._tokens), len(request.block_hashes)) for request in requests]
+    try:
+        for request, tokens in zip(requests, token_ids or [()] * len(requests), strict=True):
+            request.append_output_token_ids(tokens)
+        yield
+    except BaseException:
+        for request, (num_tokens, num_hashes) in zip(requests, before, strict=True):
+            del request._tokens[num_tokens:], request.block_hashes[num_hashes:]
+        raise
 
 
 def _checked_features(

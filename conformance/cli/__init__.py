@@ -17,4 +17,7 @@ def main() -> None:
             raise
         print(f"pagedkv: the command needs {package}: pip install 'pagedkv[check]'", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("pagedkv: interrupted", file=sys.stderr)
+        sys.exit(130)
     commands.pagedkv()

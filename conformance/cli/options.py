@@ -55,6 +55,10 @@ def on_device(name: str, device: str | None) -> str:
     """The subject ``name`` on a device of torch. Raises ``CannotRun`` if it has none."""
     if device is None:
         return name
+    if not device:
+        raise CannotRun("--device is empty: name a device of torch, such as cpu or cuda")
+    if name.partition(DEVICE)[0] == NAME and name != NAME:
+        raise CannotRun(f"--device {device}: {name!r} names a device already: take one of the two")
     if name != NAME:
         raise CannotRun(f"--device {device}: {name!r} has none: only `{NAME}`, the torch manager, does")
     return NAME + DEVICE + device

@@ -85,7 +85,14 @@ def conclusion(asked: WorkloadAsked, replay: Replay) -> str:
         return "interrupted; the figures are those until then."
     if replay.breaches:
         return "a clause broke."
-    return "no clause broke." if asked.every else "every request was served; nobody judged."
+    if not asked.every:
+        return "every request was served; nobody judged."
+    if not replay.checked:
+        return (
+            f"the worker saw nothing wrong; the laws were asked about no move: --laws every={asked.every} is "
+            f"more than the {replay.figures.moves:,} moves there were."
+        )
+    return "no clause broke."
 
 
 def replay_as_json(asked: WorkloadAsked, replay: Replay, seconds: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from .clause import Clause
 
 SIZES_ARE_POSITIVE = Clause(
     "Config/sizes_are_positive",
-    "Block sizes, unit and number of blocks are whole numbers of at least 1.",
+    "Block sizes, unit and number of blocks are whole numbers of at least 1; speculative blocks may be none.",
     "0.1",
 )
 SIZES_DIVIDE = Clause(

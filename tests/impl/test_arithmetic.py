@@ -3,16 +3,25 @@
 from collections.abc import Sequence
 from itertools import product
 from random import Random
+from typing import get_args
 
 import pytest
 import torch
 
-from pagedkv.impl import BlockPool, FullAttentionManager, MambaManager
-from pagedkv.impl.lookup import Prefix, attention_hit, state_hit
+from pagedkv.impl import (
+    BlockPool,
+    ChunkedLocalAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    SlidingWindowManager,
+)
+from pagedkv.impl.single_type import SingleTypeKVCacheManager
 from pagedkv.spec import BlockHash
-from pagedkv.spec.rules.hits import full_attention_hit, mamba_hit
-from pagedkv.spec.rules.rows import attention_growth, mamba_growth, skipped_entries
-from tests.scenarios.build import attention, states
+from pagedkv.spec.rules.caching import is_kept
+from pagedkv.spec.rules.hits import Kind, longest_hit
+from pagedkv.spec.rules.reach import Reads, skipped_entries
+from pagedkv.spec.rules.rows import attention_growth, mamba_growth
+from tests.scenarios.build import attention, chunked, ids, states, window
 
 from .crowds import crowded, names
 
@@ -52,57 +61,71 @@ def test_growth_of_states_is_that_of_the_rule(is_first: bool) -> None:
             assert not moved or moved_from == rule.moved_from
 
 
+def managers_of(size: int, pool: BlockPool) -> list[tuple[SingleTypeKVCacheManager, Reads, int]]:
+    """One manager of each kind, with several reaches, and what the rules call it."""
+    made: list[tuple[SingleTypeKVCacheManager, Reads, int]] = [
+        (FullAttentionManager(attention(size), pool, True, 0, size), "prefix", 0),
+        (MambaManager(states(size), pool, True, 0, size), "state", 0),
+    ]
+    for reach in (1, 2, size, 2 * size + 1):
+        made.append((SlidingWindowManager(window(size, reach), pool, True, 0, size), "window", reach))
+        made.append((ChunkedLocalAttentionManager(chunked(size, reach), pool, True, 0, size), "chunk", reach))
+    return made
+
+
 def test_entries_fall_out_of_use_as_the_rule_says() -> None:
     for size in SIZES:
-        pool = BlockPool(9, True, 1)
-        managers = (
-            (MambaManager(states(size), pool, True, 0, size), True),
-            (FullAttentionManager(attention(size), pool, True, 0, size), False),
-        )
         row = torch.tensor([0])
-        for (manager, is_mamba), processed in product(managers, range(8 * size)):
+        kinds = managers_of(size, BlockPool(9, True, 1))
+        for (manager, reads, reach), processed in product(kinds, range(8 * size)):
             manager.start(0, torch.arange(1, 9), 0)
             skip = manager.skippable(row, torch.tensor([processed]))
-            expected = list(range(skipped_entries(is_mamba, processed, size)))
+            expected = list(range(skipped_entries(reads, processed, reach, size)))
             assert skip.entry.tolist() == expected[::-1]
             assert skip.block.tolist() == [entry + 1 for entry in expected[::-1]]
             manager.let_go(row, torch.tensor([processed]), skip)
             # Whoever goes on from there lets go of what is new only.
             again = manager.skippable(row, torch.tensor([processed + size]))
-            assert set(again.entry.tolist()) == set(
-                range(skipped_entries(is_mamba, processed + size, size))
-            ) - set(expected)
+            later = set(range(min(8, skipped_entries(reads, processed + size, reach, size))))
+            assert set(again.entry.tolist()) == later - set(expected)
             assert manager.row(0).tolist() == [0] * len(expected) + list(range(len(expected) + 1, 9))
+
+
+def test_blocks_of_windows_are_kept_as_the_rule_says() -> None:
+    blocks = torch.arange(40)
+    answers = set[bool]()
+    for size, reach, per_hit, is_eagle in product((1, 2, 3), range(1, 14), (1, 2, 3, 5), (False, True)):
+        manager = SlidingWindowManager(window(size, reach), BlockPool(2, True, 1), True, 0, per_hit * size)
+        manager.use_eagle = is_eagle
+        rule = [is_kept("window", i, size, reach, per_hit * size, is_eagle) for i in range(40)]
+        assert manager.is_kept(blocks).tolist() == rule, (size, reach, per_hit, is_eagle)
+        answers.update(rule)
+    assert answers == {False, True}
 
 
 def test_hits_of_one_kind_are_those_of_the_rule() -> None:
     unit, num_units = 2, 12
     hashes = [BlockHash(crowded(n)) for n in range(num_units)]
-    rng, lengths = Random(0), set[int]()
-    for _ in range(150):
+    rng, lengths = Random(0), set[tuple[Reads, int]]()
+    for _ in range(60):
         pool = BlockPool(num_units + 1, True, unit)
         share = rng.choice((0.5, 0.8, 0.95))
-        cached = [rng.random() < share for _ in hashes]
+        cached = tuple(rng.random() < share for _ in hashes)
         held = [n for n, is_cached in enumerate(cached) if is_cached]
         blocks = torch.tensor(held, dtype=torch.int64) + 1
         own = names([hashes[n] for n in held], [0] * len(held), pool.keys)
         pool.keys.add(blocks, own, blocks * unit, keep_keys=True)
-        prefix = Prefix(pool, hashes)
         size, drop, longest = unit * rng.choice((1, 2, 3)), rng.random() < 0.5, rng.randint(0, 27)
-        for alignment in {unit, size, 2 * size}:
-            mine = attention_hit(prefix, [0], longest, size, alignment, drop)
-            rule = full_attention_hit(cached, longest, size, unit, alignment, drop)
-            assert mine.length == rule.length
-            found = mine.rows(mine.length, size)[0].tolist()
-            assert found == [length // unit for length in rule.named_by]
-            mine, rule = (
-                state_hit(prefix, [0], longest, alignment),
-                mamba_hit(cached, longest, unit, alignment),
+        for (manager, reads, reach), alignment in product(managers_of(size, pool), {unit, size, 2 * size}):
+            if alignment < size and not manager.supports_fine_grained_hash_lookup:
+                continue
+            mine, found = manager.find_longest_cache_hit(
+                hashes, longest, [0], pool, manager.kv_cache_spec, drop, alignment
             )
-            assert mine.length == rule.length
-            width = -(-rule.length // size)
-            assert mine.rows(mine.length, size)[0].tolist() == (
-                [0] * (width - 1) + [rule.length // unit] if width else []
-            )
-            lengths.add(rule.length)
-    assert len(lengths) > 6
+            rule = longest_hit([Kind(reads, reach, size, drop, cached)], longest, unit, alignment)
+            assert found == rule.length
+            (named_by,), width = rule.named_by, -(-rule.length // size)
+            expected = [0] * (width - len(named_by)) + [length // unit for length in named_by]
+            assert ids(mine[0]) == expected, (reads, reach, size, alignment, drop, cached)
+            lengths.add((reads, rule.length))
+    assert all(len([n for kind, n in lengths if kind == reads]) > 4 for reads in get_args(Reads))

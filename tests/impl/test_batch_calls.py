@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pagedkv.impl import KVCacheManager
-from pagedkv.spec import PreconditionError, Request, ValuePreconditionError
+from pagedkv.spec import BlockHash, PreconditionError, Request, ValuePreconditionError
 from tests.scenarios.build import UNIT, hybrid, publish, words
 from tests.scenarios.sides import load
 
@@ -78,3 +78,29 @@ def test_single_tokens_may_come_without_lists(running: Running) -> None:
     manager, requests = running
     manager.allocate_slots_batch(requests, 1, [5, [6], 7])
     assert [request.all_token_ids[-1] for request in requests] == [5, 6, 7]
+
+
+def test_after_an_error_in_one_request_nothing_has_been_appended(running: Running) -> None:
+    manager, requests = running
+    before = manager.snapshot(), [(r.num_tokens, len(r.block_hashes)) for r in requests]
+
+    def fails(of: Request) -> list[BlockHash]:
+        raise RuntimeError("no hash today")
+
+    requests[2]._block_hasher = fails
+    with pytest.raises(RuntimeError, match="no hash today"):
+        manager.allocate_slots_batch(requests, UNIT, [words(UNIT)] * 3)
+    assert (manager.snapshot(), [(r.num_tokens, len(r.block_hashes)) for r in requests]) == before
+
+
+def test_a_first_digest_that_is_too_long_takes_all_back(device: torch.device) -> None:
+    manager: KVCacheManager = hybrid(load("impl"), device=device)
+    late = Request(
+        "late", words(UNIT - 1), block_hasher=lambda r: [BlockHash(bytes(64))] * (r.num_tokens // UNIT)
+    )
+    assert manager.allocate_slots(late, UNIT - 1) is not None
+    late.num_computed_tokens = UNIT - 1
+    before = manager.snapshot()
+    with pytest.raises(PreconditionError, match="64 bytes"):
+        manager.allocate_slots_batch([late], 1, [5])
+    assert (manager.snapshot(), late.num_tokens, late.block_hashes) == (before, UNIT - 1, [])

@@ -149,3 +149,34 @@ def test_a_hit_is_for_a_request_that_has_nothing_yet(side: ModuleType) -> None:
     judged.free(asked)
     judged.free(owner)
     assert judged.usage == 0.0
+
+
+def test_a_request_without_hashes_is_served_and_names_nothing(side: ModuleType) -> None:
+    judged = manager(side)
+    unnamed = Request("r", list(range(20)))
+    assert judged.get_computed_blocks(unnamed)[1] == 0
+    assert judged.allocate_slots(unnamed, 20) is not None
+    unnamed.num_computed_tokens = 20
+    judged.cache_blocks(unnamed, 20)
+    assert judged.snapshot().index == {}
+    judged.free(unnamed)
+    assert judged.usage == 0.0
+
+
+def test_hashes_of_other_units_are_refused(side: ModuleType) -> None:
+    judged = manager(side)
+    other = Request("r", list(range(20)), block_hasher=get_request_block_hasher(4, sha256))
+    before = judged.snapshot()
+    calls: list[Callable[[], object]] = [
+        lambda: judged.get_computed_blocks(other),
+        lambda: judged.allocate_slots(other, 20),
+    ]
+    for call in calls:
+        with pytest.raises(PreconditionError, match=r"Hash/every_full_unit: .* 5 hashes for 10 full units"):
+            call()
+    assert judged.snapshot() == before
+
+
+def test_less_than_no_speculative_block_is_refused() -> None:
+    with pytest.raises(ValuePreconditionError, match="num_speculative_blocks is -1"):
+        MambaSpec(4, ((1, 1),), ("float32",), num_speculative_blocks=-1)

@@ -13,8 +13,8 @@ FAULTS = (
         "a switch that is asked in one place and not in another",
         Patch(
             "reference/manager.py",
-            "if self.enable_caching and not delay_cache_blocks:",
-            "if not delay_cache_blocks:",
+            "if self.enable_caching and not delay_cache_blocks:\n            self.cache_blocks",
+            "if not delay_cache_blocks:\n            self.cache_blocks",
         ),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         WITH_CACHING,
