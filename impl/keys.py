@@ -85,10 +85,6 @@ class KeyStore:
         rows = self.keys.first[blocks].long()
         return torch.where(rows >= 0, self.keys.num_tokens[rows].long(), 0)
 
-    def of_block(self, block: int) -> tuple[Key, ...]:
-        """The keys of one block, the primary first."""
-        return self._written(self._rows_of(torch.tensor([block], device=self.keys.first.device)))
-
     def primary_of(self, block: int) -> Key | None:
         """The primary key of one block."""
         row = self.keys.first[block : block + 1].long()

@@ -114,6 +114,7 @@ class KVCacheManager:
         """
         is_read = self.enable_caching and not request.skip_reading_prefix_cache
         if is_read and self.coordinator.has_attention_and_states:
+            check_names(self.block_pool, request)
             longest = request.num_tokens - 1
             rows, lengths = self.coordinator.find_longest_cache_hit_per_group(request.block_hashes, longest)
             if lengths[0] == max(lengths):

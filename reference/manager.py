@@ -110,6 +110,7 @@ class KVCacheManager:
         is_off = not self.enable_caching or request.skip_reading_prefix_cache
         if is_off or not self.coordinator.has_attention_and_states:
             return (*self.get_computed_blocks(request), False)
+        check_hashes(request, self.block_pool.hash_block_size)
         rows, lengths = self.coordinator.find_longest_cache_hit_per_group(
             request.block_hashes, request.num_tokens - 1
         )

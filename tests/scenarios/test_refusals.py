@@ -169,6 +169,7 @@ def test_hashes_of_other_units_are_refused(side: ModuleType) -> None:
     before = judged.snapshot()
     calls: list[Callable[[], object]] = [
         lambda: judged.get_computed_blocks(other),
+        lambda: judged.get_computed_blocks_for_connector(other),
         lambda: judged.allocate_slots(other, 20),
     ]
     for call in calls:

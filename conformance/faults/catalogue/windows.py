@@ -2,7 +2,7 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import allocation, hit
+from pagedkv.spec.clauses import allocation, hit, worker
 
 from .elsewhere import ATTENTION_ALONE, WITHOUT_CACHING, WITHOUT_CHUNKS, WITHOUT_DRAFT_MODELS, WITHOUT_WINDOWS
 
@@ -21,6 +21,30 @@ FAULTS = (
         WITHOUT_WINDOWS,
         _LOOKUP_FIRST,
         mixes=_WINDOWS,
+    ),
+    PlantedFault(
+        "window-one-token-too-short-unseen",
+        "Windows end one token early, and nobody can look into the pool.",
+        "the first token of the window is overwritten while it is read",
+        Patch("spec/rules/reach.py", "num_processed - reach + 1)", "num_processed - reach + 2)"),
+        (worker.READS_ITS_PREFIX,),
+        ATTENTION_ALONE,
+        tells_state=False,
+        mixes=("window",),
+    ),
+    PlantedFault(
+        "block-in-which-the-chunk-begins-let-go-unseen",
+        "The block in which what is read begins is let go with those before it, and nobody can look.",
+        "a place inside a block is rounded up",
+        Patch(
+            "spec/rules/reach.py",
+            "return first_read(reads, num_processed, reach) // block_size",
+            "return -(-first_read(reads, num_processed, reach) // block_size)",
+        ),
+        (worker.READS_ITS_PREFIX,),
+        ATTENTION_ALONE,
+        tells_state=False,
+        mixes=("chunk",),
     ),
     PlantedFault(
         "window-one-token-too-long",
