@@ -60,8 +60,10 @@ def memory_of(name: str, device: str, num_blocks: int = NUM_BLOCKS) -> Memory:
 
 def measure_here(candidate: Candidate, num_blocks: int) -> tuple[Footprint, Footprint]:
     """The footprint of an empty and of a full manager, by the growth of this process."""
-    # What is made once, whatever the number of blocks, is made before the first look.
-    fill(candidate, _manager(candidate, 2 * PROMPT // BLOCK_SIZE), PROMPT)
+    # What is made once, whatever the number of blocks, is made before the first look, and kept: memory
+    # that it gave back would be used again unseen.
+    first = _manager(candidate, 2 * PROMPT // BLOCK_SIZE)
+    fill(candidate, first, PROMPT)
     before = _resident()
     manager = _manager(candidate, num_blocks)
     empty = _footprint(candidate, manager, num_blocks, before)
