@@ -1,10 +1,9 @@
 """A whole little engine over the reference manager, whose numbers are checked against a run without a cache.
 
-The model has three layers of random weights: full attention, a sliding window, a recurrent state. The engine
-serves many requests in passes, over one pool of physical blocks: keys and values lie where block tables say.
-Every row of logits is compared with that of the same model on the whole prefix, computed from nothing, and
-every token with the one that this model chooses. So a block that is shared, freed, overwritten or not copied
-where it should be shows as a wrong number. `python examples/tiny_engine.py` exits with 1 if there is one.
+The model has three layers of random weights: full attention, a sliding window, a recurrent state. Requests
+are served in passes, over one pool of physical blocks. Each row of logits is compared with that of the same
+model on the whole prefix, computed from nothing, and each token with the one that this model chooses. A block
+shared, freed, overwritten or not copied where it should be shows as a wrong number, and as exit status 1.
 """
 
 import sys
@@ -27,7 +26,7 @@ FULL, WINDOW, STATE = 0, 1, 2  # the layers; each is a group of the manager
 BLOCK = (2 * UNIT, UNIT, 4 * UNIT)  # tokens per block, by layer; hits may end inside those of FULL and STATE
 REACH, DRAFTS = 5, 3  # tokens that the window sees; drafts in a step, at most
 NUM_BLOCKS = 56  # physical, each with room for the keys and values of BLOCK[FULL] tokens, or for a state
-MAX_LENGTH, BUDGET = 64, 20  # tokens of a request, and of a pass
+MAX_LENGTH, BUDGET = 80, 20  # tokens of a request, and of a pass
 TOLERANCE = 1e-9
 
 
@@ -113,6 +112,7 @@ class Worker:
 
     def forward(self, steps: Sequence[Step]) -> list[Array]:
         """Compute the steps together, layer by layer; answers the logits of each."""
+        self.memory[0] = np.nan  # the null block keeps nothing
         xs = [self.model.embed(step.tokens, step.at) for step in steps]
         for layer in (FULL, WINDOW):
             # All write before any reads: what one fills in this pass another may have as its hit.
@@ -152,7 +152,7 @@ class Worker:
 
 
 class Engine(Scheduler):
-    """In a pass requests that run come first, in turns, then those that wait, as blocks and budget allow."""
+    """In a pass requests that run come first, the latest before the others; it is also preempted first."""
 
     def __init__(self, model: Model, answers: dict[str, Answer], rng: np.random.Generator) -> None:
         full = spec.FullAttentionSpec(BLOCK[FULL], 1, WIDTH, "float64")
@@ -176,19 +176,19 @@ class Engine(Scheduler):
         """One pass: what the next step computes, with a place for all of it."""
         self.manager.new_step_starts()
         steps: dict[str, Step] = {}
-        num_preempted, self.running = self.did["preemptions"], self.running[1:] + self.running[:1]
+        num_preempted = self.did["preemptions"]
         for request in self.running.copy():
             while request in self.running and (step := self.next_step(request, steps, 0)).tokens:
                 if self.allocate(step, steps, 0, None):
                     break
-                self.preempt(max(self.running, key=lambda r: r.request_id), steps)
+                self.preempt(self.running[0], steps)
         while self.waiting and num_preempted == self.did["preemptions"]:
             request = self.waiting[0]
             blocks, hit, request.shared_prefix_boundary, _ = self._get_local_prefix_cache_hit(request)
             step = self.next_step(request, steps, hit)
             if not step.tokens or not self.allocate(step, steps, hit, blocks):
                 break
-            self.running.append(self.waiting.pop(0))
+            self.running.insert(0, self.waiting.pop(0))
             self.did.update({"hits": hit > 0, "partial hits": hit % BLOCK[STATE] > 0})
         return list(steps.values())
 
@@ -269,7 +269,7 @@ class Engine(Scheduler):
 
 
 def run(seed: int) -> Engine:
-    """Serve beginnings of two texts, with or without words of their own, and prompts sent again."""
+    """Serve beginnings of two texts, the same prompts again, and whole answers with words added."""
     rng = np.random.default_rng(seed)
     spec.init_none_hash(spec.sha256, "tiny engine")
     engine = Engine(Model(rng), {}, rng)
@@ -277,8 +277,9 @@ def run(seed: int) -> Engine:
     texts = rng.integers(VOCABULARY, size=(2, 40)).tolist()
     prompts: list[list[int]] = []
     for i in range(40):
-        new = texts[i % 2][: rng.integers(9, 41)] + rng.integers(VOCABULARY, size=i % 4).tolist()
-        prompts.append(prompts[-2] if i % 4 == 3 else new)
+        new = engine.answers[f"{i - 2:03}"].tokens if i % 4 == 2 else texts[i % 2][: rng.integers(9, 41)]
+        own = rng.integers(VOCABULARY, size=i % 3).tolist()
+        prompts.append(prompts[i - 2] if i % 4 == 3 else new + own)
         engine.waiting.append(spec.Request(f"{i:03}", prompts[i], block_hasher=hasher))
         engine.answers[f"{i:03}"] = Answer(engine.worker.model, prompts[i], 4 + i % 12)
     while (engine.waiting or engine.running) and engine.largest_difference <= TOLERANCE:
