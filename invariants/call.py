@@ -227,7 +227,4 @@ class Call:
                     return (
                         f"block {last} of group {g} is filled by {work.request}, {work.start} to {work.end}"
                     )
-            named = t.before.keys[last]
-            if self._shape.is_state[g] and t.pass_began and not set(named) <= set(t.pass_began.keys[last]):
-                return f"block {last} of group {g} got {list(named)} in this pass"
         return ""
