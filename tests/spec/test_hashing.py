@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagedkv.spec import hashing
 from pagedkv.spec.hashing import (
     BlockHash,
     CacheSalt,
@@ -29,6 +28,7 @@ from pagedkv.spec.hashing import (
     make_block_hash_with_group_id,
     sha256,
     sha256_cbor,
+    units,
 )
 from pagedkv.spec.requests import MultiModalFeature, Request
 
@@ -50,7 +50,7 @@ HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor])
 @pytest.fixture(autouse=True, scope="module")
 def seed_zero() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashing, "_none_hash", None)
+        patch.setattr(units, "_none_hash", None)
         patch.setenv("PYTHONHASHSEED", "0")
         init_none_hash(sha256)
         yield
@@ -234,7 +234,7 @@ def test_keys_of_the_index_come_apart_again(digest: bytes, group_id: int) -> Non
 
 
 def test_the_seed_is_random_unless_it_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "_none_hash", get_none_hash())
+    monkeypatch.setattr(units, "_none_hash", get_none_hash())
 
     def seed(value: str | None) -> BlockHash:
         monkeypatch.delenv("PYTHONHASHSEED", raising=False)
@@ -249,7 +249,7 @@ def test_the_seed_is_random_unless_it_is_fixed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_seed_must_be_fixed_before_the_first_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "_none_hash", None)
+    monkeypatch.setattr(units, "_none_hash", None)
     with pytest.raises(RuntimeError, match="init_none_hash"):
         hash_block_tokens(sha256, None, [1])
     assert hash_block_tokens(sha256, BlockHash(b"parent"), [1])
