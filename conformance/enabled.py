@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from pagedkv.spec import World
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -34,6 +36,8 @@ def is_enabled(state: LoopState, move: Move) -> bool:
             world = state.world
             has_room = len(lives) < world.max_requests and state.submitted != world.max_submits
             return request not in lives and has_room and prompt < len(world.prompts)
+        case Continue(request, prompt):
+            return not state.in_pass and request in lives and _goes_on(state.world, lives[request], prompt)
         case Admit(request, limit):
             return _may_ask(state, request, limit) and not lives[request].is_running
         case Schedule(request, limit):
@@ -76,6 +80,7 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
         candidates += [Admit(request, limit) for limit in limits]
         candidates += [Schedule(request, limit) for limit in limits]
         candidates += [Preempt(request, withdraw=request in state.work), Finish(request)]
+        candidates += [Continue(request, p) for p in range(len(world.prompts))]
     candidates += [BeginPass(), EndPass(), Reset()]
     if not state.in_pass:
         candidates += [Evict((block,)) for block in keyed_blocks]
@@ -89,6 +94,17 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
                 candidates.append(Admit(request, limits[-1], "divergent"))
         candidates.append(EndPass(release_first=True))
     return [move for move in candidates if is_enabled(state, move)]
+
+
+def _goes_on(world: World, life: Life, prompt: int) -> bool:
+    """Whether the request waits for its next token, and the prompt begins with all that is computed."""
+    waits = life.is_running and life.computed == life.num_tokens - 1 >= world.prompts[life.prompt].length
+    return (
+        waits
+        and prompt < len(world.prompts)
+        and life.computed < world.prompts[prompt].length
+        and world.name(prompt, life.computed) == world.name(life.prompt, life.computed)
+    )
 
 
 def _may_ask(state: LoopState, request: str, limit: int) -> bool:

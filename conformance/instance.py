@@ -16,6 +16,10 @@ class Instance(Protocol):
     does not call it.
     """
 
+    def go_on(self, life: Life, prompt: int) -> None:
+        """Let the request go on with another prompt of the world from what is computed on."""
+        ...
+
     def lookup(self, life: Life, divergent: bool) -> Found:
         """The request's hit; the blocks are kept for ``allocate`` and ``truncate``."""
         ...
@@ -167,6 +171,16 @@ class StandardInstance:
         request.num_computed_tokens = life.computed
         request.shared_prefix_boundary = life.junction
         return request
+
+    def go_on(self, life: Life, prompt: int) -> None:
+        request, longer = self._request(life), self.world.prompts[prompt]
+        request.continue_prompt(
+            life.computed,
+            longer.tokens[life.computed : longer.length],
+            mm_features=longer.features(life.computed),
+            prompt_embeds=longer.embeddings(life.computed),
+        )
+        self._names.learn(prompt, request.block_hashes, life.computed // self.world.unit)
 
     def lookup(self, life: Life, divergent: bool) -> Found:
         request = self._request(life)

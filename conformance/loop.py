@@ -10,11 +10,12 @@ from typing import TypeVar
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.worker import Work, Worker
 from pagedkv.spec import PreconditionError
-from pagedkv.spec.life import Life
+from pagedkv.spec.life import Continued, Life
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -46,6 +47,14 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
         case Submit(request, prompt):
             state.lives[request] = Life(request, prompt, state.world.prompts[prompt].length, 0)
             state.submitted += 1
+        case Continue(request, prompt):
+            life = state.lives[request]
+            state.instance.go_on(life, prompt)
+            state.lives[request] = life._replace(
+                prompt=prompt,
+                num_tokens=state.world.prompts[prompt].length,
+                continued=Continued(life.prompt, life.computed),
+            )
         case BeginPass():
             state.in_pass, state.tokens_left = True, state.world.max_step_tokens
             state.attempted = frozenset()
@@ -58,7 +67,7 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
         case Preempt(request, withdraw, pop):
             _let_go(state, request, withdraw, pop)
             life = state.lives[request]
-            state.lives[request] = life._replace(computed=0, is_running=False)
+            state.lives[request] = life._replace(computed=0, is_running=False, continued=None)
             state.attempted |= {request}
         case Finish(request, pop):
             _let_go(state, request, False, pop)

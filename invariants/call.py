@@ -59,9 +59,13 @@ class Call:
         self.old_rows = self.hit_rows if is_first else t.before.tables.get(self.request, nothing)
         """Per group what the row starts with."""
         self.new_rows = t.after.tables.get(self.request, nothing) if self.is_served else nothing
-        length = t.world.prompts[life.prompt].length
-        self.boundary = length - length % t.world.unit if self._shape.is_fine else 0
+        self.boundary = self._boundary(life.prompt)
         """The last unit boundary of the prompt."""
+        went_on = life.continued
+        self.boundary_before = self._boundary(went_on.before) if went_on else 0
+        """That of the prompt before, if the request went on with another since it has a table."""
+        self.just_went_on = went_on is not None and went_on.computed == life.computed
+        """Whether no call since then was served."""
 
         self.skipped = [self._unread(g) for g in range(len(nothing))]
         """Per group the entries that no later step reads, the last first."""
@@ -90,6 +94,10 @@ class Call:
         self.partial_names = frozenset(self._partial_names()) if self.is_served else frozenset()
         """Blocks with the prompt's last unit boundary, with that as key, where this call makes it."""
 
+    def _boundary(self, prompt: int) -> int:
+        length = self._t.world.prompts[prompt].length
+        return length - length % self._t.world.unit if self._shape.is_fine else 0
+
     def _unread(self, g: int) -> list[int]:
         if self.is_first:
             return []
@@ -99,16 +107,17 @@ class Call:
         return [i for i, block in enumerate(whole) if block and i not in read][::-1]
 
     def _own_entries(self) -> Iterator[tuple[int, int]]:
+        boundary = self.boundary_before if self.just_went_on else self.boundary
         for g, size in enumerate(self._shape.sizes):
             # The last chunk ended on the boundary, so the request's running state is the named one.
             if (
                 not self.is_first
                 and self._shape.is_state[g]
-                and self.boundary == self.computed
-                and self.boundary % size
+                and boundary == self.computed
+                and boundary % size
             ):
                 row = self.old_rows[g]
-                i = self.boundary // size
+                i = boundary // size
                 if i < len(row) and self._t.before.keys[row[i]]:
                     yield g, row[i]
 
@@ -170,7 +179,8 @@ class Call:
     def _partial_names(self) -> Iterator[Naming]:
         for g, size in enumerate(self._shape.sizes):
             if self.boundary % size:
-                reached = 0 if self.is_first else self.names_up_to(g, self.computed)
+                is_new = self.is_first or self.just_went_on
+                reached = self.boundary_before if is_new else self.names_up_to(g, self.computed)
                 if (
                     self.end == self.boundary and self._t.world.enable_caching
                     if self._shape.is_state[g]

@@ -85,7 +85,7 @@ def once_and_pinned(edge: Edge) -> Iterator[str]:
         pinned = [pin for pin in pinned if pin[0] != move.request]
     elif call:
         listed += [
-            HandOffName(call.request, g, private, call.boundary)
+            HandOffName(call.request, g, private, call.computed)
             for g in call.moved
             for _, private in call.new_copies[g]
         ]

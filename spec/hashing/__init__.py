@@ -11,8 +11,12 @@ Extra keys
                      unit's first position, in tokens. That is negative when the item began in an earlier
                      unit, and tells apart all placements. An identifier stands for content, and so for one
                      number of positions.
-    They come in this order, items by offset, then identifier, each once: the order in which a request lists
-    its items does not count. A unit without any has `None`. The empty text is a salt or name like any other.
+    `EmbeddingKey`   in the unit of every position that an embedding of the caller's stands at in place of the
+                     token's: its bytes, which may be a digest of it, and its position minus the unit's first.
+                     The token at that position is hashed as it stands.
+    They come in this order, items by offset, then identifier, each once, embeddings by offset: the order in
+    which a request lists them does not count. A unit without any has `None`. The empty text is a salt or name
+    like any other.
 
 Canonical bytes
     Integers are little-endian; u8 and u64 are unsigned, i64 is two's complement. `a | b` is concatenation.
@@ -26,6 +30,7 @@ Canonical bytes
     kind 1, LoraName:       body = name in UTF-8
     kind 2, CacheSalt:      body = salt in UTF-8
     kind 3, MultiModalKey:  body = i64 offset | identifier in UTF-8
+    kind 4, EmbeddingKey:   body = i64 offset | the embedding's bytes
 
     Before each field a reader knows how long it is, so two triples have the same bytes exactly when they are
     equal. Every 64-bit integer is a token; a text is any sequence of Unicode scalar values (no surrogates).
@@ -34,14 +39,16 @@ Canonical bytes
 Canonical CBOR
     The same triple as one data item under the core deterministic rules of RFC 8949, section 4.2.1 (shortest
     heads, definite lengths): the array [byte string parent, [tokens], null or [keys]], where a key is the
-    array [kind, text], for kind 3 [kind, text, offset]. `sha256_cbor` is SHA-256 of it.
+    array [kind, text], for kind 3 [kind, text, offset], for kind 4 [kind, byte string, offset].
+    `sha256_cbor` is SHA-256 of it.
 
-Whoever can make two prefixes share a hash can read another tenant's cache; both functions here resist that.
+Whoever can make two prefixes share a hash can read another tenant's cache. The functions of SHA-256 resist
+that; `xxh3_128`, of the canonical bytes, is faster and does not.
 """
 
 from .encoding import HashTriple, canonical_bytes, canonical_cbor
-from .extra_keys import CacheSalt, ExtraKey, LoraName, MultiModalKey, get_extra_keys
-from .functions import HashFunction, sha256, sha256_cbor
+from .extra_keys import CacheSalt, EmbeddingKey, ExtraKey, LoraName, MultiModalKey, get_extra_keys
+from .functions import HashFunction, sha256, sha256_cbor, xxh3_128
 from .index_keys import (
     BlockHash,
     BlockHashWithGroupId,
@@ -56,6 +63,7 @@ __all__ = [
     "BlockHash",
     "BlockHashWithGroupId",
     "CacheSalt",
+    "EmbeddingKey",
     "ExtraKey",
     "HashFunction",
     "HashTriple",
@@ -75,4 +83,5 @@ __all__ = [
     "make_block_hash_with_group_id",
     "sha256",
     "sha256_cbor",
+    "xxh3_128",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import NamedTuple
 
-from .extra_keys import CacheSalt, ExtraKey, LoraName, MultiModalKey
+from .extra_keys import CacheSalt, EmbeddingKey, ExtraKey, LoraName, MultiModalKey
 from .texts import encode_token_ids
 
 
@@ -27,6 +27,8 @@ def _canonical_key(key: ExtraKey) -> bytes:
             body = text.encode()
         case MultiModalKey(identifier, offset):
             body = struct.pack("<q", offset) + identifier.encode()
+        case EmbeddingKey(embedding, offset):
+            body = struct.pack("<q", offset) + embedding
     return bytes([key.KIND]) + _blob(body)
 
 

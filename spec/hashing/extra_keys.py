@@ -11,6 +11,11 @@ if TYPE_CHECKING:  # requests imports this package
     from pagedkv.spec.requests import Request
 
 
+def _check_offset(offset: int) -> None:
+    if not INT64_MIN <= offset <= INT64_MAX:
+        raise ValueError(f"offset is {offset}: it must be from -2**63 to 2**63 - 1")
+
+
 @dataclass(frozen=True, slots=True)
 class LoraName:
     """The adapter that a request runs with. ValueError for a name with surrogates."""
@@ -46,11 +51,25 @@ class MultiModalKey:
 
     def __post_init__(self) -> None:
         encode_text("identifier", self.identifier)
-        if not INT64_MIN <= self.offset <= INT64_MAX:
-            raise ValueError(f"offset is {self.offset}: it must be from -2**63 to 2**63 - 1")
+        _check_offset(self.offset)
 
 
-ExtraKey = LoraName | CacheSalt | MultiModalKey
+@dataclass(frozen=True, slots=True)
+class EmbeddingKey:
+    """An embedding that takes the place of a token's; `offset` is its position minus the unit's, in tokens.
+
+    ValueError for an offset that does not fit in 64 bits.
+    """
+
+    KIND: ClassVar[int] = 4
+    embedding: bytes
+    offset: int
+
+    def __post_init__(self) -> None:
+        _check_offset(self.offset)
+
+
+ExtraKey = LoraName | CacheSalt | MultiModalKey | EmbeddingKey
 
 
 def get_extra_keys(request: Request, start: int, end: int) -> tuple[ExtraKey, ...] | None:
@@ -66,4 +85,6 @@ def get_extra_keys(request: Request, start: int, end: int) -> tuple[ExtraKey, ..
         if item.offset < end and start < item.offset + item.length
     }
     keys += (MultiModalKey(identifier, offset) for offset, identifier in sorted(items))
+    embeds = request.prompt_embeds
+    keys += (EmbeddingKey(embeds[at], at - start) for at in range(start, end) if at in embeds)
     return tuple(keys) or None
