@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pagedkv.spec.hashing import (
     BlockHash,
     CacheSalt,
+    EmbeddingKey,
     ExtraKey,
     HashFunction,
     HashTriple,
@@ -29,6 +30,7 @@ from pagedkv.spec.hashing import (
     sha256,
     sha256_cbor,
     units,
+    xxh3_128,
 )
 from pagedkv.spec.requests import MultiModalFeature, Request
 
@@ -37,6 +39,7 @@ EXTRA_KEYS = st.one_of(
     st.builds(LoraName, st.text()),
     st.builds(CacheSalt, st.text()),
     st.builds(MultiModalKey, st.text(), INT64),
+    st.builds(EmbeddingKey, st.binary(), INT64),
 )
 TRIPLES = st.builds(
     HashTriple,
@@ -44,7 +47,7 @@ TRIPLES = st.builds(
     st.lists(INT64).map(tuple),
     st.none() | st.lists(EXTRA_KEYS, max_size=4).map(tuple),
 )
-HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor])
+HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor, xxh3_128])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -76,9 +79,12 @@ class Reader:
 
     def key(self) -> ExtraKey:
         kind, body = self.integer(1), self.blob()
-        if kind == 3:
-            return MultiModalKey(body[8:].decode(), int.from_bytes(body[:8], "little", signed=True))
-        return LoraName(body.decode()) if kind == 1 else {2: CacheSalt}[kind](body.decode())
+        if kind in (1, 2):
+            return {1: LoraName, 2: CacheSalt}[kind](body.decode())
+        offset, content = int.from_bytes(body[:8], "little", signed=True), body[8:]
+        return (
+            MultiModalKey(content.decode(), offset) if kind == 3 else {4: EmbeddingKey}[kind](content, offset)
+        )
 
     def triple(self) -> HashTriple:
         parent = self.blob()
@@ -120,7 +126,7 @@ def test_canonical_cbor_reads_back(triple: HashTriple) -> None:
     assert reader.rest == b""
     assert isinstance(item, tuple)
     parent, tokens, items = item
-    kinds = {1: LoraName, 2: CacheSalt, 3: MultiModalKey}
+    kinds = {1: LoraName, 2: CacheSalt, 3: MultiModalKey, 4: EmbeddingKey}
     keys = None if items is None else tuple(kinds[kind](*fields) for kind, *fields in items)
     assert HashTriple(parent, tokens, keys) == triple
 
@@ -142,6 +148,21 @@ FULL_BYTES = bytes.fromhex(
 FULL_CBOR = bytes.fromhex(
     "83 42aabb 82 01 21 84 82 01 616c 82 02 62c3a9 83 03 63696d67 22 83 03 60 1b0000000100000000"
 )
+
+
+EMBEDDED = HashTriple(b"", (7,), (EmbeddingKey(b"\x00\xff", 1), EmbeddingKey(b"", 2)))
+EMBEDDED_BYTES = bytes.fromhex(
+    "0000000000000000"
+    "0100000000000000 0700000000000000"
+    "01 0200000000000000"
+    "04 0a00000000000000 0100000000000000 00ff"
+    "04 0800000000000000 0200000000000000"
+)
+
+
+def test_the_bytes_of_embeddings_are_fixed() -> None:
+    assert canonical_bytes(EMBEDDED) == EMBEDDED_BYTES
+    assert canonical_cbor(EMBEDDED) == bytes.fromhex("83 40 81 07 82 83 04 4200ff 01 83 04 40 02")
 
 
 def test_the_bytes_are_fixed() -> None:
@@ -200,6 +221,7 @@ def test_the_cbor_is_fixed() -> None:
                 "b6b96831bf50033b97bf2c70b5b1288df7eed979e44f6e2519eef8054b66aeca",
             ],
         ),
+        (xxh3_128, []),
     ],
 )
 def test_the_hashes_of_a_request_are_fixed(hash_fn: HashFunction, digests: list[str]) -> None:
@@ -217,7 +239,7 @@ def test_the_hashes_of_a_request_are_fixed(hash_fn: HashFunction, digests: list[
 
 @HASH_FUNCTIONS
 def test_no_kind_of_extra_key_passes_for_another(hash_fn: HashFunction) -> None:
-    keys: list[ExtraKey] = [LoraName("X"), CacheSalt("X"), MultiModalKey("X", 0)]
+    keys: list[ExtraKey] = [LoraName("X"), CacheSalt("X"), MultiModalKey("X", 0), EmbeddingKey(b"X", 0)]
     assert len({hash_block_tokens(hash_fn, None, [1], (key,)) for key in keys}) == len(keys)
 
 
@@ -274,6 +296,8 @@ def test_refuses_what_has_no_name() -> None:
     for offset in (2**63, -(2**63) - 1):
         with pytest.raises(ValueError, match=f"offset is {offset}:"):
             MultiModalKey("a", offset)
+        with pytest.raises(ValueError, match=f"offset is {offset}:"):
+            EmbeddingKey(b"a", offset)
 
 
 def test_refuses_texts_that_are_no_text() -> None:
