@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator
 
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,11 +82,12 @@ class Reader:
     def key(self) -> ExtraKey:
         kind, body = self.integer(1), self.blob()
         if kind in (1, 2):
-            return {1: LoraName, 2: CacheSalt}[kind](body.decode())
+            return LoraName(body.decode()) if kind == 1 else CacheSalt(body.decode())
         offset, content = int.from_bytes(body[:8], "little", signed=True), body[8:]
-        return (
-            MultiModalKey(content.decode(), offset) if kind == 3 else {4: EmbeddingKey}[kind](content, offset)
-        )
+        if kind == 3:
+            return MultiModalKey(content.decode(), offset)
+        assert kind == 4
+        return EmbeddingKey(content, offset)
 
     def triple(self) -> HashTriple:
         parent = self.blob()
@@ -221,7 +224,14 @@ def test_the_cbor_is_fixed() -> None:
                 "b6b96831bf50033b97bf2c70b5b1288df7eed979e44f6e2519eef8054b66aeca",
             ],
         ),
-        (xxh3_128, []),
+        (
+            xxh3_128,
+            [
+                "64f6cbe12f0ab4c01e9c179991eaf62c",
+                "3cbea295a0340ba71904bfd489b81565",
+                "d0c0087ee39e8e55e9d8c3aa6db5141f",
+            ],
+        ),
     ],
 )
 def test_the_hashes_of_a_request_are_fixed(hash_fn: HashFunction, digests: list[str]) -> None:
@@ -235,6 +245,14 @@ def test_the_hashes_of_a_request_are_fixed(hash_fn: HashFunction, digests: list[
     )
     assert get_none_hash().hex() == "675bac45eeab445a11ab0acd085859864180a09d590a84b6111f4effd8c821a5"
     assert [block_hash.hex() for block_hash in request.block_hashes] == digests
+
+
+def test_the_fast_hash_is_xxh3_of_the_canonical_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert xxhash.xxh3_128_hexdigest(b"") == "99aa06d3014798d86001c324468d497f"
+    assert xxh3_128(FULL_TRIPLE) == xxhash.xxh3_128_digest(FULL_BYTES)
+    monkeypatch.setitem(sys.modules, "xxhash", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'pagedkv\[xxhash\]'"):
+        xxh3_128(FULL_TRIPLE)
 
 
 @HASH_FUNCTIONS

@@ -25,7 +25,7 @@ from pagedkv.spec.hashing import (
     xxh3_128,
 )
 from pagedkv.spec.refusals import PreconditionError, UnsupportedError, ValuePreconditionError, require
-from pagedkv.spec.requests import MultiModalFeature, Request, RequestStatus
+from pagedkv.spec.requests import Bytes, MultiModalFeature, Request, RequestStatus
 
 HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor, xxh3_128])
 
@@ -157,7 +157,7 @@ def test_each_unit_has_its_own_extra_keys() -> None:
 
 
 def test_an_embedding_is_in_the_unit_of_its_position() -> None:
-    embeds = {5: b"late", 3: bytearray(b"early"), 4: memoryview(b"")}
+    embeds: dict[int, Bytes] = {5: b"late", 3: bytearray(b"early"), 4: memoryview(b"")}
     request = Request("r", range(12), prompt_embeds=embeds)
     embeds[6] = b"too late"
     assert get_extra_keys(request, 0, 4) == (EmbeddingKey(b"early", 3),)
