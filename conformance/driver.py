@@ -21,7 +21,7 @@ from pagedkv.spec.moves import (
 
 WEIGHTS: dict[type[Move], float] = {
     Submit: 6,
-    Continue: 3,
+    Continue: 8,
     BeginPass: 12,
     Admit: 14,
     Schedule: 20,

@@ -94,7 +94,7 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
         if rng.random() < 0.1:
             embeds = _random_embeds(rng, 0, length)
         prompts.append(Prompt(tokens, length, salt, lora, images, embeds))
-    if rng.random() < 0.3:
+    if rng.random() < 0.5:
         prompts.append(_continuation(rng, rng.choice(prompts)))
     if rng.random() < 0.25:
         return _random_twins(rng, prompts[0])
@@ -115,9 +115,9 @@ def _continuation(rng: Random, prompt: Prompt) -> Prompt:
     tokens = (*prompt.tokens[:kept], *(rng.randrange(3) for _ in prompt.tokens[kept:]))
     length = rng.randint(kept + 1, len(tokens))
     images, embeds = prompt.images, prompt.embeds
-    if rng.random() < 0.2:
+    if rng.random() < 0.4:
         images += (Image(rng.choice(("x", "y")), rng.randrange(kept, length), 1),)
-    if rng.random() < 0.2:
+    if rng.random() < 0.4:
         embeds += _random_embeds(rng, kept, length)
     return Prompt(tokens, length, prompt.salt, prompt.lora, images, embeds)
 

@@ -7,7 +7,7 @@ from pagedkv.spec.clauses import hashing
 
 
 def _has_plain_prompts(world: World) -> bool:
-    return not any(prompt.salt or prompt.lora or prompt.images for prompt in world.prompts)
+    return not any(prompt.salt or prompt.lora or prompt.images or prompt.embeds for prompt in world.prompts)
 
 
 def _has_one_prompt_without_output(world: World) -> bool:
@@ -84,6 +84,55 @@ FAULTS = (
             "spec/hashing/extra_keys.py",
             "if item.offset < end and start < item.offset + item.length",
             "if item.offset < end <= request.num_prompt_tokens and start < item.offset + item.length",
+        ),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "embedding-content-left-out",
+        "Embeddings are hashed by their places alone.",
+        "a request is served with the KV of another embedding",
+        Patch(
+            "spec/hashing/extra_keys.py",
+            "EmbeddingKey(embeds[at], at - start) for",
+            "EmbeddingKey(b'', at - start) for",
+        ),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "embedding-place-left-out",
+        "Embeddings are hashed by their contents alone.",
+        "an embedding at another place of the same tokens is taken for the same",
+        Patch(
+            "spec/hashing/extra_keys.py",
+            "EmbeddingKey(embeds[at], at - start) for",
+            "EmbeddingKey(embeds[at], 0) for",
+        ),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+        mixes=("full+mamba+mamba",),
+    ),
+    PlantedFault(
+        "embedding-hashed-as-image",
+        "An embedding is hashed as if it were an image with its bytes as identifier.",
+        "one kind of extra key passes for another",
+        Patch(
+            "spec/hashing/extra_keys.py",
+            "EmbeddingKey(embeds[at], at - start) for",
+            "MultiModalKey(embeds[at].decode(), at - start) for",
+        ),
+        (hashing.NAMES_THE_PREFIX,),
+        _PLAIN,
+    ),
+    PlantedFault(
+        "last-embedding-left-out",
+        "An embedding at the last position of a unit is hashed with no unit.",
+        "an end that is taken to be inside",
+        Patch(
+            "spec/hashing/extra_keys.py",
+            "for at in range(start, end) if",
+            "for at in range(start, end - 1) if",
         ),
         (hashing.NAMES_THE_PREFIX,),
         _PLAIN,
