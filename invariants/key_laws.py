@@ -34,7 +34,10 @@ def full_blocks_become_keys(edge: Edge) -> Iterator[str]:
 
 @law(allocation.PARTIAL_PROMPT_END)
 def partial_prompt_end(edge: Edge) -> Iterator[str]:
-    """The call that first reaches the prompt's end inside a block names that; no other boundary is named."""
+    """The call that first reaches the prompt's end inside a block names that; no other boundary is named.
+
+    A longer prompt that the request has gone on with has another end, which the next call may be past.
+    """
     wanted = edge.names.partial if edge.names else frozenset()
     for block, key in wanted:
         if key not in edge.after.keys[block]:

@@ -8,6 +8,7 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -92,6 +93,7 @@ LAWS: tuple[Law[Any], ...] = (*STATE_LAWS, *EDGE_LAWS)
 
 _MOVES: tuple[type, ...] = (
     Submit,
+    Continue,
     BeginPass,
     Admit,
     Schedule,

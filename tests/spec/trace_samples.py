@@ -5,6 +5,7 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -30,14 +31,14 @@ from pagedkv.spec.outcomes import (
 )
 from pagedkv.spec.snapshot import HandOffName
 from pagedkv.spec.trace import RecordedBreach, Step, Trace, TracedSubject
-from pagedkv.spec.world import Group, Image, Options, Prompt
+from pagedkv.spec.world import Embed, Group, Image, Options, Prompt
 
 WORLD = World(
     groups=(Group("full", 4, eagle=True), Group("mamba", 8, speculative=2, variant=3)),
     num_blocks=20,
     unit=2,
     prompts=(
-        Prompt((5, 0, -7, 2**63 - 1, 3), 4, "salt", "adapter", (Image("cat", 1, 2),)),
+        Prompt((5, 0, -7, 2**63 - 1, 3), 4, "salt", "adapter", (Image("cat", 1, 2),), (Embed(3, "row"),)),
         Prompt((1, 2), 2),
     ),
     max_requests=3,
@@ -68,6 +69,7 @@ MOVES: tuple[Move, ...] = (
     Reset(),
     Truncate("r0", 8),
     CommonPrefix("r0"),
+    Continue("r0", 0),
 )
 
 OUTCOMES: tuple[Outcome | None, ...] = (
@@ -77,6 +79,7 @@ OUTCOMES: tuple[Outcome | None, ...] = (
     Allocated(-3, None, None),
     Allocated(3, ((4,), ()), NOT_FOUND, 5),
     Waits(NOT_FOUND),
+    Waits(None),
     Stepped(((1, 2), (3, 4)), (HandOffName("r0", 1, 5, 6),)),
     Stepped((), (), (7, 0)),
     Answered(True),
