@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pagedkv.conformance.instance import StandardInstance
+from pagedkv.conformance.standard import StandardInstance
 from pagedkv.conformance.loop import LoopState, apply_move, is_enabled
 from pagedkv.conformance.subjects import OwnRequests, make_reference, standard_arguments
 from pagedkv.conformance.wording import step_in_words
