@@ -52,6 +52,7 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
                 prompt=prompt,
                 num_tokens=state.world.prompts[prompt].length,
                 continued=Continued(life.prompt, life.computed),
+                has_jumped=True,
             )
         case BeginPass():
             state.in_pass, state.tokens_left = True, state.world.max_step_tokens

@@ -76,6 +76,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     copy_laws.once_and_pinned,
     key_laws.full_blocks_become_keys,
     key_laws.partial_prompt_end,
+    key_laws.sent_again_hits,
     pool_laws.taken_from_the_front,
     pool_laws.freed_tails_first,
     pool_laws.touched_leaves_queue,

@@ -36,6 +36,8 @@ class Life(NamedTuple):
     """Where its state is after drafts were verified; else in the entry in which its tokens end."""
     high: int = 0
     """The most tokens that it has asked places for."""
+    has_jumped: bool = False
+    """Whether it ever took what a connector has, or went on with another prompt."""
     continued: Continued | None = None
     """How it came to go on with this prompt, in its present holding of blocks."""
 
@@ -46,4 +48,4 @@ class Life(NamedTuple):
 
     def waiting(self) -> "Life":
         """The same request without anything computed, and without tables."""
-        return Life(self.request, self.prompt, self.num_tokens, 0, self.junction)
+        return Life(self.request, self.prompt, self.num_tokens, 0, self.junction, has_jumped=self.has_jumped)
