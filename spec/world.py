@@ -101,6 +101,8 @@ class World:
     """How many preemptions, evictions and resets may ever happen; None: without end."""
     chunk_limits: tuple[int, ...] = field(default=())
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
+    events: bool = False
+    """Whether the manager announces what enters and leaves its cache."""
 
     @cached_property
     def max_model_len(self) -> int:
