@@ -1,7 +1,8 @@
 """Worlds, moves and outcomes as JSON values, and strictly back.
 
-The form follows the classes: an object has exactly the fields of its class, a tuple is a list. Moves and
-outcomes also carry their ``kind``: the class's name in lower case with underscores, such as ``end_pass``.
+The form follows the classes: an object has exactly the fields of its class, a tuple is a list. Moves,
+outcomes and events also carry their ``kind``: the class's name in lower case with underscores, such as
+``end_pass``.
 Reading makes no object of any other class, whatever the content says.
 """
 
@@ -13,6 +14,7 @@ from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.world import World
@@ -40,7 +42,11 @@ def kind_name(cls: type) -> str:
     return re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
-_KINDS: Mapping[type, str] = {cls: kind_name(cls) for cls in (*get_args(Move), *get_args(Outcome))}
+_KINDS: Mapping[type, str] = {
+    cls: kind_name(cls) for cls in (*get_args(Move), *get_args(Outcome), *get_args(EventName))
+}
+_LATER: Mapping[type, Mapping[str, object]] = {World: {"events": False}}
+"""Fields that traces had not from the start: left out where they have this value."""
 
 
 def world_to_json(world: World) -> dict[str, Any]:
@@ -92,7 +98,12 @@ def to_json(value: Any, place: str = "") -> Any:
     if _is_record(type(value)):
         kind = {"kind": _KINDS[type(value)]} if type(value) in _KINDS else {}
         names = getattr(value, "_fields" if isinstance(value, tuple) else "__dataclass_fields__")
-        return kind | {name: to_json(getattr(value, name), name) for name in names}
+        left_out = _LATER.get(type(value), {})
+        return kind | {
+            name: to_json(getattr(value, name), name)
+            for name in names
+            if name not in left_out or getattr(value, name) != left_out[name]
+        }
     if isinstance(value, tuple):
         return [to_json(entry, place) for entry in value]
     try:
@@ -180,6 +191,7 @@ def _decode_object(content: object, cls: type, place: str) -> Any:
     names = [*fields, "kind"] if cls in _KINDS else [*fields]
     if not isinstance(content, dict):
         raise BadContent(place, content, "an object with " + ", ".join(names))
+    content = {**_LATER.get(cls, {}), **content}
     unknown, lacking = set(content) - set(names), set(names) - set(content)
     if unknown or lacking:
         fault = f"with the unknown field {told(min(unknown))}" if unknown else f"without {min(lacking)}"
