@@ -74,7 +74,16 @@ def explore(
             assert after is not None
             pass_began = node.snapshot if isinstance(move, BeginPass) else node.pass_began
             t = Transition(
-                world, node.snapshot, after, move, outcome, node.state.lives, node.state.work, pass_began
+                world,
+                node.snapshot,
+                after,
+                move,
+                outcome,
+                node.state.lives,
+                node.state.work,
+                pass_began,
+                node.state.announced,
+                state.events,
             )
             result.edges += 1
             result.shown.update(shown_by(t))

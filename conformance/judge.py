@@ -9,6 +9,7 @@ from pagedkv.invariants.laws import check_transition
 from pagedkv.invariants.view import Transition
 from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.clauses import Clause, allocation, hashing
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move
 from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
@@ -16,7 +17,7 @@ from pagedkv.spec.snapshot import KeyName, Snapshot
 
 from .coverage import shown_by
 from .demand import most_blocks
-from .differences import clause_of_error, differences
+from .differences import clause_of_error, differences, event_differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
@@ -70,6 +71,11 @@ class Bout:
         """Calls on the subject so far."""
         return self.state.operations
 
+    @property
+    def events(self) -> tuple[EventName, ...]:
+        """What the last move announced, as far as is known: one that raised has not told."""
+        return () if isinstance(self.outcome, Raised) else self.state.events or ()
+
     def moves(self, probes: bool = True) -> list[Move]:
         """The moves that the state allows."""
         states = self.snapshot.keys if self.snapshot else ()
@@ -82,6 +88,7 @@ class Bout:
 
     def _play(self, move: Move) -> Iterator[Breach]:
         before, lives, work = self.snapshot, self.state.lives.copy(), self.state.work.copy()
+        announced = self.state.announced
         if isinstance(move, BeginPass):
             self._pass_began = before
         expected = apply_move(self._mirror, move) if self._mirror else None
@@ -94,7 +101,16 @@ class Bout:
             return
         if before is not None and after is not None:
             transition = Transition(
-                self.world, before, after, move, self.outcome, lives, work, self._pass_began
+                self.world,
+                before,
+                after,
+                move,
+                self.outcome,
+                lives,
+                work,
+                self._pass_began,
+                announced,
+                self.state.events,
             )
             if not self._mirror:
                 self.shown.update(shown_by(transition))
@@ -112,6 +128,7 @@ class Bout:
                     )
                 )
             yield from differences(move, expected[0], self.outcome, mirrored, after)
+            yield from event_differences(self._mirror.events, self.state.events)
             self._mirrored = mirrored
         self.snapshot = after
         if isinstance(move, EndPass):

@@ -99,9 +99,10 @@ class OwnRequests:
         return twin
 
 
-def standard_arguments(world: World) -> dict[str, Any]:
-    """What a manager with the standard names is made from."""
-    return {
+def standard_arguments(world: World, has_events: bool = True) -> dict[str, Any]:
+    """What a manager with the standard names is made from; without ``has_events`` it is not asked for any."""
+    events = {"enable_kv_cache_events": True} if world.events and has_events else {}
+    return events | {
         "max_model_len": world.max_model_len,
         "scheduler_block_size": world.scheduler_block_size,
         "hash_block_size": world.unit,

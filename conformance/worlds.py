@@ -68,6 +68,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         use_eagle=eagle == "all",
         enable_caching=rng.random() > 0.08,
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
+        # In every third world, by what is drawn already.
+        events=num_blocks % 3 == 0,
     )
 
 

@@ -41,6 +41,7 @@ class Edge:
         self.before, self.after = t.before, t.after
         self.move, self.outcome = t.move, t.outcome
         self.work, self.pass_began = t.work, t.pass_began
+        self.announced, self.events = t.announced, t.events
         self.shape = shape
         self.life = life_of(t)
         self.found: Found | None = None

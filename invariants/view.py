@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pagedkv.spec import World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
@@ -27,3 +28,7 @@ class Transition:
     """What the open pass had scheduled before the move."""
     pass_began: Snapshot[KeyName] | None
     """The state when the open pass began; None between passes."""
+    announced: frozenset[KeyName] = frozenset()
+    """What a consumer of all events took to be in the index before the move."""
+    events: tuple[EventName, ...] | None = None
+    """What the move announced; None where the manager announces nothing."""
