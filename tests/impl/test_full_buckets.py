@@ -72,7 +72,7 @@ def test_nothing_is_left_behind(crowd: KeyStore) -> None:
 
 
 def test_a_key_is_its_whole_digest_its_length_and_its_group(device: torch.device) -> None:
-    store = KeyStore(8, device)
+    store = KeyStore(8, device, EventLog(False))
     keys = [(crowded(1), 0), (crowded(1, zeros=1), 0), (crowded(1), 1), (crowded(1, zeros=22), 1)]
     blocks = torch.arange(1, 5, device=device)
     asked = names([digest for digest, _ in keys], [group for _, group in keys], store)

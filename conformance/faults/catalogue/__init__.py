@@ -7,6 +7,7 @@ from . import (
     capacity,
     copies,
     counts,
+    events,
     hashing,
     index,
     keys,
@@ -15,6 +16,7 @@ from . import (
     queue,
     torch_copies,
     torch_counts,
+    torch_events,
     torch_holders,
     torch_index,
     torch_lookup,
@@ -39,6 +41,7 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    events,
 )
 _IN_TENSORS = (
     torch_ring,
@@ -50,6 +53,7 @@ _IN_TENSORS = (
     torch_lookup,
     torch_passes,
     torch_copies,
+    torch_events,
 )
 
 
