@@ -46,10 +46,22 @@ class Story:
         """Do the move; answers the transition."""
         before = self._snapshot()
         lives, work = self.loop.lives.copy(), self.loop.work.copy()
+        announced = self.loop.announced
         if isinstance(move, BeginPass):
             self.pass_began = before
         outcome, _ = apply_move(self.loop, move)
-        told = Transition(self.world, before, self._snapshot(), move, outcome, lives, work, self.pass_began)
+        told = Transition(
+            self.world,
+            before,
+            self._snapshot(),
+            move,
+            outcome,
+            lives,
+            work,
+            self.pass_began,
+            announced,
+            self.loop.events,
+        )
         if isinstance(move, EndPass):
             self.pass_began = None
         return told

@@ -71,15 +71,6 @@ FAULTS = (
         WITHOUT_EVENTS,
     ),
     PlantedFault(
-        "torch-events-entered-by-new-rows",
-        "Which keys are new is counted among those that the block had not, and read as of all.",
-        "an index into a part is taken for one into the whole",
-        Patch("impl/keys.py", "return is_new, is_new.nonzero().view(-1)[entered]", "return is_new, entered"),
-        (events.STORED_WHEN_NEW, events.REPLAY_REBUILDS),
-        WITHOUT_EVENTS,
-        "another key is told in place of one that is new",
-    ),
-    PlantedFault(
         "torch-events-parents-of-this-call-unknown",
         "A parent that is stored by the very call that stores its child is not named.",
         "a batch looks up what is there before it has added anything",
