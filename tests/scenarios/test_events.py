@@ -13,7 +13,6 @@ from pagedkv.spec import (
     MultiModalFeature,
     Request,
     get_request_block_hasher,
-    make_block_hash_with_group_id,
     sha256,
 )
 from pagedkv.spec.hashing import CacheSalt, LoraName, MultiModalKey
@@ -34,6 +33,7 @@ from .build import (
     window,
     words,
 )
+from .consumer import replayed
 
 
 def told(events: Iterable[Any]) -> list[tuple[str, int, int]]:
@@ -48,23 +48,6 @@ def told(events: Iterable[Any]) -> list[tuple[str, int, int]]:
             case AllBlocksCleared():
                 said.append(("cleared", 0, 0))
     return said
-
-
-def replayed(events: Iterable[Any], known: Iterable[bytes] = ()) -> set[bytes]:
-    """The keys that a consumer has after the events. Fails where they contradict what it has."""
-    keys = set(known)
-    for event in events:
-        if isinstance(event, AllBlocksCleared):
-            keys.clear()
-            continue
-        named = {make_block_hash_with_group_id(h, event.group_idx) for h in event.block_hashes}
-        if isinstance(event, BlockStored):
-            assert keys.isdisjoint(named)
-            keys |= named
-        else:
-            assert named <= keys
-            keys -= named
-    return keys
 
 
 def test_without_the_option_nothing_is_told(side: ModuleType) -> None:
