@@ -6,6 +6,7 @@ A run that claims one and never shows it has proved nothing.
 from collections.abc import Iterator
 
 from pagedkv.invariants.view import Transition
+from pagedkv.spec.event_names import Removed, Stored
 from pagedkv.spec.moves import Admit, EndPass, Evict, Preempt, Reset, Schedule
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, Waits
 from pagedkv.spec.rules.hits import Kind, longest_hit
@@ -35,6 +36,8 @@ CHUNK_WAIT = "wait for a larger chunk"
 EVICT = "keys evicted by call"
 RESET = "reset"
 RESET_REFUSED = "reset refused"
+STORED_AND_REMOVED = "keys announced and others taken back at once"
+PARENT_UNKNOWN = "key announced without the prefix before it"
 
 ALL = tuple(value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str))
 
@@ -42,6 +45,11 @@ ALL = tuple(value for name, value in list(globals().items()) if name.isupper() a
 def shown_by(t: Transition) -> Iterator[str]:
     """The behaviours that this move has shown."""
     outcome, move = t.outcome, t.move
+    told = t.events or ()
+    if {Stored, Removed} <= {type(event) for event in told}:
+        yield STORED_AND_REMOVED
+    if any(isinstance(event, Stored) and event.start and event.parent is None for event in told):
+        yield PARENT_UNKNOWN
     found = getattr(outcome, "found", None)
     if isinstance(found, Found):
         yield from _shown_by_lookup(t, found)

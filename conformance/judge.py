@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
@@ -122,11 +123,10 @@ class Bout:
             mirrored = self._mirror.instance.snapshot()
             if self._mirrored and mirrored:
                 # The reference has made the same move, and tells why it answers None.
-                self.shown.update(
-                    shown_by(
-                        Transition(self.world, self._mirrored, mirrored, move, expected[0], lives, work, None)
-                    )
+                theirs = Transition(
+                    self.world, self._mirrored, mirrored, move, expected[0], lives, work, None
                 )
+                self.shown.update(shown_by(replace(theirs, events=self._mirror.events)))
             yield from differences(move, expected[0], self.outcome, mirrored, after)
             yield from event_differences(self._mirror.events, self.state.events)
             self._mirrored = mirrored
