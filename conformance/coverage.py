@@ -37,7 +37,6 @@ EVICT = "keys evicted by call"
 RESET = "reset"
 RESET_REFUSED = "reset refused"
 STORED_AND_REMOVED = "keys announced and others taken back at once"
-PARENT_UNKNOWN = "key announced without the prefix before it"
 
 ALL = tuple(value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str))
 
@@ -45,11 +44,8 @@ ALL = tuple(value for name, value in list(globals().items()) if name.isupper() a
 def shown_by(t: Transition) -> Iterator[str]:
     """The behaviours that this move has shown."""
     outcome, move = t.outcome, t.move
-    told = t.events or ()
-    if {Stored, Removed} <= {type(event) for event in told}:
+    if {Stored, Removed} <= {type(event) for event in t.events or ()}:
         yield STORED_AND_REMOVED
-    if any(isinstance(event, Stored) and event.start and event.parent is None for event in told):
-        yield PARENT_UNKNOWN
     found = getattr(outcome, "found", None)
     if isinstance(found, Found):
         yield from _shown_by_lookup(t, found)

@@ -17,7 +17,6 @@ _NEEDS: Mapping[str, str] = {
     coverage.RESET: "reset",
     coverage.RESET_REFUSED: "reset",
     coverage.STORED_AND_REMOVED: "events",
-    coverage.PARENT_UNKNOWN: "events",
 }
 """The capability without which a behaviour cannot occur."""
 
