@@ -24,9 +24,10 @@ FAULTS = (
             "            self._drop_keys(block_id)\n"
             "            del self.events[told:]\n",
         ),
-        (events.STORED_WHEN_NEW, events.REPLAY_REBUILDS),
+        (events.REPLAY_REBUILDS, events.STORED_WHEN_NEW),
         WITHOUT_EVENTS,
         "the same call may store the key again",
+        mixes=("full",),
     ),
     PlantedFault(
         "events-removal-with-a-holder-left",
@@ -223,6 +224,7 @@ FAULTS = (
         WITHOUT_EVENTS,
         "a key that is stored again at once is known before it goes",
         also=_ALSO_REPLAYED,
+        mixes=("full",),
     ),
     PlantedFault(
         "events-reset-not-announced",
