@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.clauses import Clause, allocation, hashing
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move, Submit
 from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
@@ -15,7 +17,7 @@ from pagedkv.spec.snapshot import KeyName, Snapshot
 
 from .coverage import shown_by
 from .demand import most_blocks
-from .differences import clause_of_error, differences
+from .differences import clause_of_error, differences, event_differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
@@ -71,6 +73,11 @@ class Bout:
         """Calls on the subject so far."""
         return self.state.operations
 
+    @property
+    def events(self) -> tuple[EventName, ...]:
+        """What the last move announced, as far as is known: one that raised has not told."""
+        return () if isinstance(self.outcome, Raised) else self.state.events or ()
+
     def moves(self, probes: bool = True) -> list[Move]:
         """The moves that the state allows."""
         states = self.snapshot.keys if self.snapshot else ()
@@ -108,12 +115,10 @@ class Bout:
             mirrored = self._mirror.instance.snapshot()
             if self._mirrored and mirrored:
                 # The reference has made the same move, and tells why it answers None.
-                self.shown.update(
-                    shown_by(
-                        telling.transition(self.state, self._mirrored, mirrored, move, expected[0], None)
-                    )
-                )
+                theirs = telling.transition(self.state, self._mirrored, mirrored, move, expected[0], None)
+                self.shown.update(shown_by(replace(theirs, events=self._mirror.events)))
             yield from differences(move, expected[0], self.outcome, mirrored, after)
+            yield from event_differences(self._mirror.events, self.state.events)
             self._mirrored = mirrored
         self.snapshot = after
         if isinstance(move, EndPass):

@@ -108,8 +108,11 @@ class OwnRequests:
         return twin
 
 
-def standard_arguments(world: World) -> dict[str, Any]:
-    """What a manager with the standard names is made from; of options only those that the world has."""
+def standard_arguments(world: World, has_events: bool = True) -> dict[str, Any]:
+    """What a manager with the standard names is made from; of options only those that the world has.
+
+    Without ``has_events`` it is not asked for any.
+    """
     arguments: dict[str, Any] = {
         "max_model_len": world.max_model_len,
         "scheduler_block_size": world.scheduler_block_size,
@@ -117,6 +120,8 @@ def standard_arguments(world: World) -> dict[str, Any]:
         "enable_caching": world.enable_caching,
         "use_eagle": world.use_eagle,
     }
+    if world.events and has_events:
+        arguments["enable_kv_cache_events"] = True
     if world.options.max_in_flight_tokens is not None:
         arguments["max_in_flight_tokens"] = world.options.max_in_flight_tokens
     if world.options.watermark_percent:

@@ -73,6 +73,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         enable_caching=rng.random() > 0.08,
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
         options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups, lcm(*sizes_used)),
+        # In every third world, by what is drawn already.
+        events=num_blocks % 3 == 0,
     )
 
 

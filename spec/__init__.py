@@ -9,6 +9,7 @@ from .cache_specs import (
     MambaSpec,
     SlidingWindowSpec,
 )
+from .events import AllBlocksCleared, BlockRemoved, BlockStored, KVCacheEvent
 from .hashing import (
     BlockHash,
     BlockHashWithGroupId,
@@ -31,12 +32,16 @@ from .world import World
 
 __all__ = [
     "SPEC_VERSION",
+    "AllBlocksCleared",
     "BlockHash",
     "BlockHashWithGroupId",
+    "BlockRemoved",
+    "BlockStored",
     "ChunkedLocalAttentionSpec",
     "FullAttentionSpec",
     "KVCacheBlockCopy",
     "KVCacheConfig",
+    "KVCacheEvent",
     "KVCacheGroupSpec",
     "KVCacheSpec",
     "MambaSpec",

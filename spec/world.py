@@ -146,6 +146,8 @@ class World:
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
     options: Options = PLAIN
     """What it has beyond requests that come, run and go."""
+    events: bool = False
+    """Whether the manager announces what enters and leaves its cache."""
 
     @cached_property
     def max_model_len(self) -> int:

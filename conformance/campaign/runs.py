@@ -14,6 +14,7 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import EndPass, Finish, Move, Reset
 from pagedkv.spec.outcomes import Outcome
 
@@ -43,6 +44,8 @@ class Run:
     shown: Counter[str] = field(default_factory=Counter)
     breaches: tuple[Breach, ...] = ()
     """What the last move broke; empty when nothing was."""
+    events: tuple[tuple[EventName, ...], ...] = ()
+    """What each move announced."""
 
 
 def world_of_run(
@@ -114,10 +117,20 @@ def _play(bout: Bout, moves: Iterable[Move]) -> Run:
     played: list[Move] = []
     outcomes: list[Outcome] = []
     breaches: list[Breach] = []
+    events: list[tuple[EventName, ...]] = []
     for move in moves:
         breaches = bout.play(move)
         played.append(move)
         outcomes.append(bout.outcome)
+        events.append(bout.events)
         if breaches:
             break
-    return Run(bout.world, tuple(played), tuple(outcomes), bout.operations, bout.shown, tuple(breaches))
+    return Run(
+        bout.world,
+        tuple(played),
+        tuple(outcomes),
+        bout.operations,
+        bout.shown,
+        tuple(breaches),
+        tuple(events),
+    )

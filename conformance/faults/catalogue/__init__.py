@@ -8,6 +8,7 @@ from . import (
     continuations,
     copies,
     counts,
+    events,
     hashing,
     index,
     keys,
@@ -16,6 +17,7 @@ from . import (
     queue,
     torch_copies,
     torch_counts,
+    torch_events,
     torch_holders,
     torch_index,
     torch_lookup,
@@ -41,6 +43,7 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    events,
 )
 _IN_TENSORS = (
     torch_ring,
@@ -52,6 +55,7 @@ _IN_TENSORS = (
     torch_lookup,
     torch_passes,
     torch_copies,
+    torch_events,
 )
 
 
