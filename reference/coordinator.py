@@ -24,7 +24,7 @@ from .single_type import SingleTypeKVCacheManager, cached_boundaries, hit_row
 
 Rows = tuple[list[KVCacheBlock], ...]
 
-_MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
+MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
@@ -38,7 +38,7 @@ def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size:
         return specs[0].block_size
     has_inner_states = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
     all_can = all(
-        spec.block_size == unit or _MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
+        spec.block_size == unit or MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
     )
     return unit if has_inner_states and all_can else scheduler_block_size
 
@@ -59,7 +59,7 @@ class KVCacheCoordinator:
         self.pool = pool
         self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size)
         self.single_type_managers = tuple(
-            _MANAGERS[type(spec)](spec, pool, pool.enable_caching, g, scheduler_block_size)
+            MANAGERS[type(spec)](spec, pool, pool.enable_caching, g, scheduler_block_size)
             for g, spec in enumerate(specs)
         )
         flagged = {g for g, group in enumerate(groups) if group.is_eagle_group}
