@@ -56,10 +56,15 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
             life = state.lives[request]
             return _allocate(state, life, chunk_of(state, life, life.computed, limit), None), []
         case Preempt(request, withdraw, pop):
+            work = state.work.get(request)
             _let_go(state, request, withdraw, pop)
             life = state.lives[request]
             state.lives[request] = life._replace(computed=0, is_running=False)
-            state.attempted |= {request}
+            state.tokens_left += work.end - work.start if work else 0
+            # Who runs and got none may ask again: there is more room now.
+            state.attempted = frozenset(r for r in state.attempted if not state.lives[r].is_running) | {
+                request
+            }
         case Finish(request, pop):
             _let_go(state, request, False, pop)
             state.instance.forget(state.lives.pop(request))
