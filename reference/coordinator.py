@@ -14,13 +14,15 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import hit
-from pagedkv.spec.deployment import check_groups
+from pagedkv.spec.deployment import check_groups, check_retention
+from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.rules.sizes import blocks_for
 
 from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .lookup import cached_boundaries, hit_row
 from .pool import BlockPool
-from .single_type import SingleTypeKVCacheManager, cached_boundaries, hit_row
+from .single_type import SingleTypeKVCacheManager
 
 Rows = tuple[list[KVCacheBlock], ...]
 
@@ -52,14 +54,29 @@ class KVCacheCoordinator:
         pool: BlockPool,
         scheduler_block_size: int,
         use_eagle: bool,
+        max_model_len: int,
+        max_in_flight_tokens: int | None,
+        retention_interval: int | None,
+        resend_boundaries: bool,
     ) -> None:
         check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle)
+        check_retention(retention_interval, scheduler_block_size)
         groups = kv_cache_config.kv_cache_groups
         specs = [group.kv_cache_spec for group in groups]
         self.pool = pool
         self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size)
         self.single_type_managers = tuple(
-            MANAGERS[type(spec)](spec, pool, pool.enable_caching, g, scheduler_block_size)
+            MANAGERS[type(spec)](
+                spec,
+                pool,
+                pool.enable_caching,
+                g,
+                scheduler_block_size,
+                needs_kv_cache_zeroing=kv_cache_config.needs_kv_cache_zeroing,
+                max_admission_blocks_per_request=None
+                if max_in_flight_tokens is None
+                else MANAGERS[type(spec)].admission_cap_of(spec, max_in_flight_tokens, max_model_len),
+            )
             for g, spec in enumerate(specs)
         )
         flagged = {g for g, group in enumerate(groups) if group.is_eagle_group}
@@ -72,6 +89,15 @@ class KVCacheCoordinator:
             kind = next(kind for kind in self.kinds if manager.kv_cache_group_id in kind)
             manager.use_eagle = not flagged.isdisjoint(kind)
             manager.alignment_tokens = self.alignment
+            manager.retention_interval = retention_interval
+        given_up = [
+            min(self.alignment, manager.block_size)
+            for manager in self.single_type_managers
+            if manager.use_eagle and manager.reads != "state"
+        ]
+        self.resend_margin = max(given_up, default=0) if resend_boundaries else None
+        for manager in self.single_type_managers if resend_boundaries else ():
+            manager.resend_margin = self.resend_margin if manager.reads == "state" else 0
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""
@@ -120,6 +146,12 @@ class KVCacheCoordinator:
             )
             cut.append(row[:width])
         return tuple(cut)
+
+    def resend_length(self, num_prompt_tokens: int) -> int:
+        """The longest prefix that the same prompt could hit, 0 where nobody keeps it for that."""
+        if self.resend_margin is None:
+            return 0
+        return resend_length(num_prompt_tokens, self.alignment, self.resend_margin)
 
     @property
     def has_attention_and_states(self) -> bool:

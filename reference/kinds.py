@@ -9,6 +9,7 @@ from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.reach import Reads
 from pagedkv.spec.rules.rows import Growth, mamba_growth
 
+from .call import Call
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
 
@@ -32,7 +33,7 @@ class AttentionManager(SingleTypeKVCacheManager):
 
     def names_partial(self, request_id: str, boundary: int, end: int, length: int) -> bool:
         """Once per holding, when the keys reach it: the block goes on to hold it."""
-        return boundary <= length and request_id not in self.named_partial
+        return self.named_partial.get(request_id, 0) < boundary <= length
 
 
 class FullAttentionManager(AttentionManager):
@@ -89,10 +90,10 @@ class MambaManager(SingleTypeKVCacheManager):
         twin.hand_offs = self.hand_offs.copy()
         return twin
 
-    def growth(self, row_length: int, end: int, is_first: bool) -> Growth:
+    def growth(self, row_length: int, call: Call) -> Growth:
         """A place for the running state and its speculative successors."""
         num_speculative = cast(MambaSpec, self.kv_cache_spec).num_speculative_blocks
-        return mamba_growth(row_length, end, self.block_size, num_speculative, is_first)
+        return mamba_growth(row_length, call.end, self.block_size, num_speculative, call.is_first)
 
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
         """The state that the hit ends with."""

@@ -1,29 +1,33 @@
 """The KV cache manager of the specification."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pagedkv.spec import (
     BlockHashWithGroupId,
     KVCacheBlockCopy,
     KVCacheConfig,
     Request,
+    RequestStatus,
     Snapshot,
-    ValuePreconditionError,
     require,
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
-from pagedkv.spec.clauses import allocation, config, freeing
-from pagedkv.spec.deployment import check_hashes, refuse_uncovered
+from pagedkv.spec.clauses import allocation, freeing
+from pagedkv.spec.deployment import check_hashes, check_limits, refuse_uncovered
+from pagedkv.spec.rules.admission import watermark_blocks
 from pagedkv.spec.rules.caching import cacheable_length
 
+from .allocation import allocate
+from .call import Call
 from .coordinator import KVCacheCoordinator
-from .guards import require_fitting_hit
+from .guards import require_fitting_hit, require_numbers
 from .kinds import MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of
+from .views import Views
 
 
-class KVCacheManager:
+class KVCacheManager(Views):
     """Gives requests blocks for their tokens, out of the cache where a prefix is known.
 
     Single-threaded. Every operation first refuses what its clauses exclude, changing nothing.
@@ -45,21 +49,16 @@ class KVCacheManager:
         pcp_world_size: int = 1,
         metrics_collector: object = None,
         watermark: float = 0.0,
+        retention_interval: int | None = None,
+        resend_boundaries: bool = False,
     ) -> None:
-        require(
-            max_model_len > 0,
-            config.SIZES_ARE_POSITIVE,
-            f"max_model_len is {max_model_len}",
-            ValuePreconditionError,
-        )
+        check_limits(max_model_len, max_in_flight_tokens, watermark)
         refuse_uncovered(
-            max_in_flight_tokens=(max_in_flight_tokens, None),
             num_prefill_lookahead=(num_prefill_lookahead, 0),
             log_stats=(log_stats, False),
             dcp_world_size=(dcp_world_size, 1),
             pcp_world_size=(pcp_world_size, 1),
             metrics_collector=(metrics_collector, None),
-            watermark=(watermark, 0.0),
         )
         self.kv_cache_config = kv_cache_config
         self.max_model_len = max_model_len
@@ -68,8 +67,16 @@ class KVCacheManager:
             kv_cache_config.num_blocks, enable_caching, hash_block_size, enable_kv_cache_events
         )
         self.coordinator = KVCacheCoordinator(
-            kv_cache_config, self.block_pool, scheduler_block_size, use_eagle
+            kv_cache_config,
+            self.block_pool,
+            scheduler_block_size,
+            use_eagle,
+            max_model_len,
+            max_in_flight_tokens,
+            retention_interval,
+            resend_boundaries,
         )
+        self.watermark_blocks = watermark_blocks(watermark, kv_cache_config.num_blocks)
         self.pins: dict[str, list[int]] = {}
 
     def copy(self) -> "KVCacheManager":
@@ -84,63 +91,6 @@ class KVCacheManager:
     def snapshot(self) -> Snapshot[BlockHashWithGroupId]:
         """All of the state, free of implementation."""
         return snapshot_of(self.block_pool, self.coordinator.single_type_managers, self.pins)
-
-    # Lookups and views, which change nothing
-
-    @property
-    def usage(self) -> float:
-        """The held share of all blocks but null."""
-        return self.block_pool.get_usage()
-
-    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
-        """The longest cached prefix of the request: its blocks, its length in tokens, the junction."""
-        if not self.enable_caching or request.skip_reading_prefix_cache:
-            return self.create_kv_cache_blocks(self._no_rows()), 0, 0
-        check_hashes(request, self.block_pool.hash_block_size)
-        rows, length, junction = self.coordinator.find_longest_cache_hit(
-            request.block_hashes, request.num_tokens - 1
-        )
-        return self.create_kv_cache_blocks(rows), length, junction
-
-    def get_computed_blocks_for_connector(self, request: Request) -> tuple[KVCacheBlocks, int, int, bool]:
-        """The same for a connector that can fill in what some groups lack (clause Hit/divergent).
-
-        The last value says whether a group ends before the length answered.
-        """
-        is_off = not self.enable_caching or request.skip_reading_prefix_cache
-        if is_off or not self.coordinator.has_attention_and_states:
-            return (*self.get_computed_blocks(request), False)
-        check_hashes(request, self.block_pool.hash_block_size)
-        rows, lengths = self.coordinator.find_longest_cache_hit_per_group(
-            request.block_hashes, request.num_tokens - 1
-        )
-        if max(lengths) > lengths[0]:
-            return (*self.get_computed_blocks(request), False)
-        return self.create_kv_cache_blocks(rows), lengths[0], 0, min(lengths) < lengths[0]
-
-    def create_kv_cache_blocks(self, blocks: tuple[Sequence[KVCacheBlock], ...]) -> KVCacheBlocks:
-        """These blocks per group as one value."""
-        return KVCacheBlocks(blocks)
-
-    def truncate_computed_blocks(self, blocks: KVCacheBlocks, num_computed_tokens: int) -> KVCacheBlocks:
-        """``blocks`` cut at ``num_computed_tokens`` (clause Hit/truncation)."""
-        return self.create_kv_cache_blocks(self.coordinator.truncated(blocks.blocks, num_computed_tokens))
-
-    def get_blocks(self, request_id: str) -> KVCacheBlocks:
-        """The request's tables; empty for an unknown request."""
-        rows = [manager.rows.get(request_id, []) for manager in self.coordinator.single_type_managers]
-        return self.create_kv_cache_blocks(tuple(BlockList(self.block_pool, tuple(row)) for row in rows))
-
-    def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
-        """The request's tables as ids."""
-        return self.get_blocks(request_id).get_block_ids()
-
-    def get_num_common_prefix_blocks(self, running_request_id: str) -> list[int]:
-        """Per group the leading blocks of this request that every request with a table holds."""
-        return [
-            manager.get_num_common_prefix_blocks(running_request_id)
-            for manager in self.coordinator.single_type_managers
-        ]
 
     # Allocation
 
@@ -158,54 +108,45 @@ class KVCacheManager:
         reserved_blocks: int = 0,
         has_scheduled_reqs: bool = True,
     ) -> KVCacheBlocks | None:
-        """Give the request places for ``num_new_tokens`` tokens after its computed ones and its hit.
+        """Give the request places for ``num_new_tokens`` tokens after those that are computed.
 
-        Answers the new blocks per group, or None when they do not fit now: then nothing has changed
-        but the entries that were skipped. ``delay_cache_blocks`` publishes no keys.
+        These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
+        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more.
+        Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
+        the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
+        the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
+        scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
-        refuse_uncovered(
-            num_lookahead_tokens=(num_lookahead_tokens, 0),
-            num_external_computed_tokens=(num_external_computed_tokens, 0),
-            num_encoder_tokens=(num_encoder_tokens, 0),
-            full_sequence_must_fit=(full_sequence_must_fit, False),
-            reserved_blocks=(reserved_blocks, 0),
+        refuse_uncovered(num_encoder_tokens=(num_encoder_tokens, 0))
+        managers, request_id = self.coordinator.single_type_managers, request.request_id
+        local = request.num_computed_tokens + num_new_computed_tokens
+        start = local + num_external_computed_tokens
+        call = Call(
+            request_id=request_id,
+            is_first=not any(request_id in manager.rows for manager in managers),
+            hit=num_new_computed_tokens,
+            local=local,
+            start=start,
+            end=start + num_new_tokens,
+            slots=min(start + num_new_tokens + num_lookahead_tokens, self.max_model_len),
+            lists_external=not delay_cache_blocks,
         )
-        managers = self.coordinator.single_type_managers
-        request_id = request.request_id
-        hit_rows = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
-        start = request.num_computed_tokens + num_new_computed_tokens
-        end = start + num_new_tokens
-        require(
-            num_new_tokens > 0 and end <= self.max_model_len,
-            allocation.ASKS_FOR_SOMETHING,
-            f"num_new_tokens is {num_new_tokens} after {start} tokens, max_model_len is {self.max_model_len}",
-            ValuePreconditionError,
-        )
-        if self.enable_caching and not delay_cache_blocks:
+        rows = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
+        publishes = self.enable_caching and not delay_cache_blocks
+        require_numbers(call, request, self.max_model_len, num_lookahead_tokens, reserved_blocks)
+        if publishes:
             check_hashes(request, self.block_pool.hash_block_size)
-        is_first = not any(request_id in manager.rows for manager in managers)
-        require_fitting_hit(managers, is_first, request, num_new_computed_tokens, hit_rows)
+        require_fitting_hit(managers, call, request, rows)
 
-        num_processed = request.num_computed_tokens - request.num_in_flight_tokens
-        self.remove_skipped_blocks(request_id, num_processed)
-        asked = list(zip(managers, hit_rows, strict=True))
-        if any(manager.waits_for_pass(row, start) for manager, row in asked):
+        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)
+        is_admitted = request.status in (RequestStatus.WAITING, RequestStatus.PREEMPTED)
+        spare = reserved_blocks + (self.watermark_blocks if is_admitted and has_scheduled_reqs else 0)
+        whole = max(call.end, min(request.num_tokens, self.max_model_len)) if full_sequence_must_fit else None
+        new_rows = allocate(self.coordinator, call, rows, spare, whole)
+        if new_rows is None:
             return None
-        to_take = sum(
-            manager.blocks_to_take(request_id, row, num_new_computed_tokens, end) for manager, row in asked
-        )
-        if to_take > self.block_pool.get_num_free_blocks():
-            return None
-
-        if is_first:
-            for manager, row in asked:
-                manager.add_hit(request_id, row, num_new_computed_tokens)
-        new_rows = [
-            manager.allocate_new_blocks(request_id, num_new_computed_tokens, start, end, is_first)
-            for manager in managers
-        ]
-        if self.enable_caching and not delay_cache_blocks:
-            self.cache_blocks(request, end)
+        if publishes:
+            self.cache_blocks(request, call.end)
         return self.create_kv_cache_blocks(tuple(BlockList(self.block_pool, row) for row in new_rows))
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
@@ -242,6 +183,22 @@ class KVCacheManager:
             manager.copies = []
         retained = BlockList(self.block_pool, [block_id for pair in queued for block_id in pair])
         return [KVCacheBlockCopy(src, dst) for src, dst in queued], list(retained)
+
+    def take_new_block_ids(self) -> list[int]:
+        """Drain the blocks that the worker zeroes before the step, group by group."""
+        return [b for manager in self.coordinator.single_type_managers for b in manager.take_new_block_ids()]
+
+    def record_blocks_for_zeroing(self, request_id: str, start_token: int) -> None:
+        """List the request's blocks from ``start_token`` on, which a failed load has not filled."""
+        managers = [m for m in self.coordinator.single_type_managers if m.lists_new_blocks]
+        require(
+            start_token >= 0 and all(start_token % manager.block_size == 0 for manager in managers),
+            allocation.LISTS_NEW_BLOCKS,
+            f"start_token is {start_token}, the block sizes are {[m.block_size for m in managers]}",
+        )
+        for manager in managers:
+            row = manager.rows.get(request_id, [])
+            manager.new_block_ids += [b for b in row[start_token // manager.block_size :] if b]
 
     def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
         """Drain the hand-offs: per request (group, block id, length), each block pinned until its free."""
@@ -294,6 +251,3 @@ class KVCacheManager:
                 manager.withdraw(request_id)
         pins = self.pins.pop(request_id, [])
         return [pins, *(manager.pop_blocks_for_free(request_id) for manager in managers)]
-
-    def _no_rows(self) -> tuple[Sequence[KVCacheBlock], ...]:
-        return tuple([] for _ in self.coordinator.single_type_managers)

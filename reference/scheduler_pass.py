@@ -8,7 +8,6 @@ from typing import Any
 from pagedkv.spec import KVCacheConfig, MambaSpec, PreconditionError, Request, RequestStatus
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import freeing
-from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.demand import most_blocks
 
 from .coordinator import MANAGERS, hit_alignment
@@ -39,7 +38,6 @@ class SchedulerPass(SchedulerRules):
         reserved_blocks: int = 0,
         resend_boundaries: bool = False,
     ) -> None:
-        refuse_uncovered(resend_boundaries=(resend_boundaries, False))
         specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
         sizes = [spec.block_size for spec in specs]
         self.kv_cache_manager = kv_cache_manager
@@ -54,6 +52,7 @@ class SchedulerPass(SchedulerRules):
         self.cache_config = SimpleNamespace(block_size=max(states, default=0))
         alignment = hit_alignment(specs, hash_block_size, lcm(*sizes))
         self.mamba_partial_cache_hit = alignment < self.cache_config.block_size
+        self.resend_boundaries = resend_boundaries
         self.max_in_flight_steps = max_in_flight_steps
         self.defer_block_free = max_in_flight_steps > 0
         options = {

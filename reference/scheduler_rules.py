@@ -33,6 +33,9 @@ class SchedulerRules:
             is_eagle=self.use_eagle,
             junction=request.shared_prefix_boundary,
             boundary=boundary if self.mamba_partial_cache_hit else 0,
+            resent=self.kv_cache_manager.coordinator.resend_length(request.num_prompt_tokens)
+            if getattr(self, "resend_boundaries", False)
+            else 0,
         )
 
     def _get_local_prefix_cache_hit(self: Any, request: Request) -> tuple[KVCacheBlocks, int, int, bool]:

@@ -1,57 +1,27 @@
 """One group's tables, copies and marks: what every kind has in common."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
-from pagedkv.spec import BlockHash, KVCacheSpec, Request, require
-from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
-from pagedkv.spec.clauses import config
+from pagedkv.spec import KVCacheSpec, Request
+from pagedkv.spec.blocks import BlockList, KVCacheBlock, ids_of
 from pagedkv.spec.deployment import refuse_uncovered
-from pagedkv.spec.rules.caching import is_kept, partial_boundary
-from pagedkv.spec.rules.hits import Kind, longest_hit
-from pagedkv.spec.rules.reach import Reads, first_read, skipped_entries
+from pagedkv.spec.rules.caching import resend_length
+from pagedkv.spec.rules.reach import first_read, skipped_entries
 from pagedkv.spec.rules.rows import Growth, attention_growth
-from pagedkv.spec.rules.sizes import blocks_for
+from pagedkv.spec.rules.sizes import blocks_for, floor_to
 
+from .call import Call, Published
+from .lookup import FindsHits
 from .pool import BlockPool
 
 
-class Published(NamedTuple):
-    """A key that was first registered in this pass."""
-
-    request_id: str
-    block_id: int
-    key: Key
-
-
-def cached_boundaries(
-    pool: BlockPool, block_hashes: Sequence[BlockHash], group_ids: Sequence[int]
-) -> tuple[bool, ...]:
-    """By unit boundary, whether every one of these groups holds the prefix."""
-    return tuple(pool.get_cached_block(block_hash, group_ids) is not None for block_hash in block_hashes)
-
-
-def hit_row(
-    pool: BlockPool, block_hashes: Sequence[BlockHash], named_by: Sequence[int], width: int, group_id: int
-) -> list[KVCacheBlock]:
-    """The ``width`` blocks of a hit in one group: the longest holders of its keys, null before them."""
-    found: list[KVCacheBlock] = []
-    for num_tokens in named_by:
-        holders = pool.get_cached_block(block_hashes[num_tokens // pool.hash_block_size - 1], [group_id])
-        assert holders is not None
-        found += holders
-    return [pool.null_block] * (width - len(found)) + found
-
-
-class SingleTypeKVCacheManager(ABC):
+class SingleTypeKVCacheManager(FindsHits):
     """The state of one group. Its subclasses say what differs by kind."""
 
     keeps_keys: ClassVar[bool]
     """Whether blocks only grow, so that keys stay true while they are written on."""
-    reads: ClassVar[Reads]
-    """Which part of a prefix its steps read."""
-    supports_fine_grained_hash_lookup: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -68,8 +38,6 @@ class SingleTypeKVCacheManager(ABC):
         refuse_uncovered(
             dcp_world_size=(dcp_world_size, 1),
             pcp_world_size=(pcp_world_size, 1),
-            needs_kv_cache_zeroing=(needs_kv_cache_zeroing, False),
-            max_admission_blocks_per_request=(max_admission_blocks_per_request, None),
         )
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
@@ -77,6 +45,11 @@ class SingleTypeKVCacheManager(ABC):
         self.kv_cache_group_id = kv_cache_group_id
         self.alignment_tokens = scheduler_block_size
         self.use_eagle = False
+        self.retention_interval: int | None = None
+        self.resend_margin: int | None = None
+        self.admission_cap = max_admission_blocks_per_request
+        self.lists_new_blocks = needs_kv_cache_zeroing and self.reads != "state"
+        self.new_block_ids: list[int] = []
         self.rows: dict[str, list[int]] = {}
         self.num_cached_block: dict[str, int] = {}
         self.copies: list[tuple[int, int]] = []
@@ -93,21 +66,22 @@ class SingleTypeKVCacheManager(ABC):
         twin.rows = {request_id: row.copy() for request_id, row in self.rows.items()}
         twin.num_cached_block = self.num_cached_block.copy()
         twin.copies = self.copies.copy()
+        twin.new_block_ids = self.new_block_ids.copy()
         twin.published = self.published.copy()
         twin.filled = self.filled.copy()
         twin.named_partial = self.named_partial.copy()
         return twin
 
+    def take_new_block_ids(self) -> list[int]:
+        """Drain the blocks to zero before the step."""
+        taken, self.new_block_ids = self.new_block_ids, []
+        return taken
+
     # What differs by kind
 
-    @classmethod
-    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
-        """The length of the spec's windows or chunks, 0 where it has none."""
-        return 0
-
-    def growth(self, row_length: int, end: int, is_first: bool) -> Growth:
-        """What a row of ``row_length`` entries appends for ``end`` tokens: one entry per started block."""
-        return attention_growth(row_length, end, self.block_size)
+    def growth(self, row_length: int, call: Call) -> Growth:
+        """What a row of ``row_length`` entries appends for the call: one entry per started block."""
+        return attention_growth(row_length, call.slots, self.block_size)
 
     @abstractmethod
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
@@ -121,7 +95,7 @@ class SingleTypeKVCacheManager(ABC):
         """Whether the request's next allocation moves its own partial entry away."""
         return False
 
-    def move_own_entry(self, request_id: str) -> None:  # noqa: B027  Most kinds have nothing to move.
+    def move_own_entry(self, request_id: str) -> None:
         """Move the request's own partial entry to a private block, where that is due."""
 
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:
@@ -139,34 +113,6 @@ class SingleTypeKVCacheManager(ABC):
     def req_to_blocks(self) -> dict[str, BlockList]:
         """The rows of all requests, as blocks."""
         return {request_id: BlockList(self.block_pool, row) for request_id, row in self.rows.items()}
-
-    @classmethod
-    def find_longest_cache_hit(
-        cls,
-        block_hashes: Sequence[BlockHash],
-        max_length: int,
-        kv_cache_group_ids: Sequence[int],
-        block_pool: BlockPool,
-        kv_cache_spec: KVCacheSpec,
-        drop_eagle_block: bool,
-        alignment_tokens: int,
-        dcp_world_size: int = 1,
-        pcp_world_size: int = 1,
-    ) -> tuple[tuple[list[KVCacheBlock], ...], int]:
-        """The hit of these groups, asked alone: blocks per group and length in tokens. Changes nothing."""
-        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
-        unit, size = block_pool.hash_block_size, kv_cache_spec.block_size
-        require(
-            alignment_tokens == unit or alignment_tokens % size == 0,
-            config.SIZES_DIVIDE,
-            f"alignment_tokens is {alignment_tokens}, the unit {unit}, the block size {size}",
-        )
-        cached = cached_boundaries(block_pool, block_hashes, kv_cache_group_ids)
-        kind = Kind(cls.reads, cls.reach(kv_cache_spec), size, drop_eagle_block, cached)
-        found = longest_hit([kind], max_length, unit, alignment_tokens)
-        width, (names,) = blocks_for(found.length, size), found.named_by
-        rows = (hit_row(block_pool, block_hashes, names, width, g) for g in kv_cache_group_ids)
-        return tuple(rows), found.length
 
     # Operations
 
@@ -189,49 +135,78 @@ class SingleTypeKVCacheManager(ABC):
             row[i] = 0
         self.block_pool.free_blocks(BlockList(self.block_pool, skipped))
 
-    def blocks_to_take(self, request_id: str, hit_blocks: Sequence[KVCacheBlock], hit: int, end: int) -> int:
-        """How many blocks this call takes from the free queue (clause Allocate/prediction_is_exact)."""
-        row_length = len(self.rows.get(request_id, hit_blocks))
-        queued = sum(not block.is_null and block.ref_cnt == 0 for block in hit_blocks)
-        copied = hit % self.block_size != 0 or self.moves_own_entry(request_id)
-        return self.growth(row_length, end, request_id not in self.rows).taken + queued + copied
+    def row_before(self, call: Call, hit_blocks: Sequence[KVCacheBlock]) -> list[int]:
+        """What the row has before the call: of a hit the blocks that a step from ``call.start`` on reads."""
+        if not call.is_first:
+            return self.rows[call.request_id]
+        skipped = self.num_skipped(call.start)
+        return [0] * skipped + ids_of(hit_blocks[skipped:])
 
-    def waits_for_pass(self, hit_blocks: Sequence[KVCacheBlock], hit: int) -> bool:
-        """Whether the hit starts from a block that this pass still fills (clause Copy/same_pass_waits)."""
-        return any(block_id in self.filled for block_id in self.reads_before_forward(ids_of(hit_blocks), hit))
+    def num_external(self, call: Call, row: Sequence[int]) -> int:
+        """How many blocks the row lacks for what others have computed."""
+        return max(0, blocks_for(call.start, self.block_size) - len(row)) if call.is_first else 0
 
-    def add_hit(self, request_id: str, hit_blocks: Sequence[KVCacheBlock], hit: int) -> None:
-        """Start the request's row with the blocks of its hit, as their holder."""
-        self.block_pool.touch(hit_blocks)
-        self.rows[request_id] = ids_of(hit_blocks)
-        self.num_cached_block[request_id] = hit // self.block_size
+    def blocks_to_take(self, call: Call, hit_blocks: Sequence[KVCacheBlock], is_capped: bool = False) -> int:
+        """How many blocks the call takes from the free queue (clause Allocate/prediction_is_exact).
 
-    def allocate_new_blocks(
-        self, request_id: str, hit: int, start: int, end: int, is_first: bool
-    ) -> list[int]:
-        """Give the row a place for tokens ``start`` to ``end``; ``hit`` is the hit just added, or 0.
-
-        Answers the ids of the private block of that hit, then of every entry appended.
+        ``is_capped``: no more than lets the request hold what it ever holds at a time.
         """
-        row = self.rows[request_id]
+        row = self.row_before(call, hit_blocks)
+        external = self.num_external(call, row)
+        taken = external + self.growth(len(row) + external, call).taken
+        if is_capped and self.admission_cap is not None:
+            taken = min(taken, max(0, self.admission_cap - len(row) + row.count(0)))
+        queued = sum(block_id != 0 and self.block_pool.ref_counts[block_id] == 0 for block_id in row)
+        copied = call.hit % self.block_size != 0 or self.moves_own_entry(call.request_id)
+        return taken + queued + copied
+
+    def waits_for_pass(self, call: Call, hit_blocks: Sequence[KVCacheBlock]) -> bool:
+        """Whether the hit starts from a block that this pass still fills (clause Copy/same_pass_waits)."""
+        row = self.row_before(call, hit_blocks) if hit_blocks else []
+        return any(block_id in self.filled for block_id in self.reads_before_forward(row, call.hit))
+
+    def add_hit(self, call: Call, hit_blocks: Sequence[KVCacheBlock]) -> None:
+        """Start the request's row with the blocks of its hit, as their holder."""
+        row = self.row_before(call, hit_blocks)
+        self.block_pool.touch(BlockList(self.block_pool, row))
+        self.rows[call.request_id] = row
+        self.num_cached_block[call.request_id] = call.hit // self.block_size
+
+    def add_external(self, call: Call) -> None:
+        """Give the row blocks for what others have computed, as far as a step reads it."""
+        row = self.rows[call.request_id]
+        blocks = ids_of(self.block_pool.get_new_blocks(self.num_external(call, row)))
+        row += blocks
+        if self.lists_new_blocks and call.lists_external:
+            self.new_block_ids += blocks
+
+    def allocate_new_blocks(self, call: Call) -> list[int]:
+        """Give the row a place for the call's tokens.
+
+        Answers the ids of the private block of its hit, then of every entry appended here.
+        """
+        row = self.rows[call.request_id]
         num_old = len(row)
-        growth = self.growth(num_old, end, is_first)
-        answered: list[int] = []
-        if hit % self.block_size:
+        growth = self.growth(num_old, call)
+        new: list[int] = []
+        if call.hit % self.block_size:
             (private,) = self.block_pool.get_new_blocks(1)
             self.block_pool.touch([private])
             self.copies.append((row[-1], private.block_id))
             row[-1] = private.block_id
-            answered.append(private.block_id)
-        self.move_own_entry(request_id)
+            new.append(private.block_id)
+        self.move_own_entry(call.request_id)
         row += [0] * growth.padding
         for i in range(growth.moved_from, growth.moved_to):
             row.append(row[i])
             row[i] = 0
-        row += ids_of(self.block_pool.get_new_blocks(growth.taken))
-        written = row[start // self.block_size : blocks_for(end, self.block_size)]
-        self.filled.update({block_id: request_id for block_id in written if block_id})
-        return answered + row[num_old:]
+        taken = ids_of(self.block_pool.get_new_blocks(growth.taken))
+        row += taken
+        if self.lists_new_blocks:
+            self.new_block_ids += new + taken
+        written = row[call.local // self.block_size : blocks_for(call.end, self.block_size)]
+        self.filled.update({block_id: call.request_id for block_id in written if block_id})
+        return new + row[num_old:]
 
     def cache_blocks(self, request: Request, end: int, length: int) -> None:
         """Name the blocks filled by a call that computes up to ``end`` and caches up to ``length``."""
@@ -247,22 +222,29 @@ class SingleTypeKVCacheManager(ABC):
             num_full,
             self.block_size,
             self.kv_cache_group_id,
-            [self._is_kept(i) for i in range(num_cached, num_full)],
+            self.reachable_block_mask(
+                num_cached,
+                num_full,
+                self.alignment_tokens,
+                self.kv_cache_spec,
+                self.use_eagle,
+                self.retention_interval,
+                self._boundaries(request),
+            ),
             self.keeps_keys,
         )
         self.num_cached_block[request_id] = max(num_cached, num_full)
-        is_fine_grained = self.alignment_tokens < self.block_size
-        boundary = partial_boundary(request.num_prompt_tokens, pool.hash_block_size, self.block_size)
-        if is_fine_grained and boundary and self.names_partial(request_id, boundary, end, length):
-            pool.cache_partial_block(
-                request,
-                blocks[boundary // self.block_size],
-                boundary,
-                self.kv_cache_group_id,
-                self.block_size,
-                keep_keys=self.keeps_keys,
-            )
-            self.named_partial[request_id] = boundary
+        for boundary in self._partial_boundaries(request.num_prompt_tokens):
+            if self.names_partial(request_id, boundary, end, length):
+                pool.cache_partial_block(
+                    request,
+                    blocks[boundary // self.block_size],
+                    boundary,
+                    self.kv_cache_group_id,
+                    self.block_size,
+                    keep_keys=self.keeps_keys,
+                )
+                self.named_partial[request_id] = boundary
         self.published += [
             Published(request_id, block_id, key)
             for block_id, keys in before.items()
@@ -270,9 +252,19 @@ class SingleTypeKVCacheManager(ABC):
             if key not in keys
         ]
 
-    def _is_kept(self, i: int) -> bool:
-        reach = self.reach(self.kv_cache_spec)
-        return is_kept(self.reads, i, self.block_size, reach, self.alignment_tokens, self.use_eagle)
+    def _boundaries(self, request: Request) -> list[int]:
+        """Lengths that are known to be asked for, before they are rounded down to where hits end."""
+        resent = [] if self.resend_margin is None else [request.num_prompt_tokens - 1 - self.resend_margin]
+        return [request.num_prompt_tokens - 1, request.shared_prefix_boundary, *resent]
+
+    def _partial_boundaries(self, num_prompt_tokens: int) -> list[int]:
+        """Lengths inside blocks that become keys, the shortest first; none where hits end with blocks."""
+        if self.alignment_tokens >= self.block_size:
+            return []
+        lengths = {floor_to(num_prompt_tokens, self.block_pool.hash_block_size)}
+        if self.resend_margin is not None:
+            lengths.add(resend_length(num_prompt_tokens, self.alignment_tokens, self.resend_margin))
+        return sorted(length for length in lengths if length % self.block_size)
 
     def holds_what_others_took(self, request_id: str) -> bool:
         """Whether another request holds a block that this pass publishes and fills for this one."""

@@ -103,6 +103,8 @@ class KVCacheConfig:
     num_blocks: int
     kv_cache_tensors: Sequence[Any] = field(default_factory=list)
     kv_cache_groups: Sequence[KVCacheGroupSpec] = field(default_factory=list)
+    needs_kv_cache_zeroing: bool = False
+    """Whether the worker zeroes blocks of attention before it uses them, and needs to be told which."""
 
     def __post_init__(self) -> None:
         _require_positive("num_blocks", self.num_blocks)

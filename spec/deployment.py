@@ -40,6 +40,27 @@ def check_pool(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events
     refuse_uncovered(enable_kv_cache_events=(enable_kv_cache_events, False))
 
 
+def check_limits(max_model_len: int, max_in_flight_tokens: int | None, watermark: float) -> None:
+    """Refuse a model without length, less than nothing in flight, and a share of the pool that is none."""
+    for name, size in (("max_model_len", max_model_len), ("max_in_flight_tokens", max_in_flight_tokens)):
+        is_size = size is None or size > 0
+        require(is_size, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
+    require(
+        0 <= watermark < 1, config.WATERMARK_IS_A_SHARE, f"watermark is {watermark}", ValuePreconditionError
+    )
+
+
+def check_retention(retention_interval: int | None, scheduler_block_size: int) -> None:
+    """Refuse an interval between whose ends no common hit can end."""
+    require(
+        retention_interval is None
+        or (retention_interval >= 0 and retention_interval % scheduler_block_size == 0),
+        config.RETENTION_BY_HITS,
+        f"retention_interval is {retention_interval}, scheduler_block_size {scheduler_block_size}",
+        ValuePreconditionError,
+    )
+
+
 _COVERED = (FullAttentionSpec, SlidingWindowSpec, ChunkedLocalAttentionSpec, MambaSpec)
 
 

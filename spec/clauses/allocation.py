@@ -4,14 +4,20 @@ from .clause import Clause
 
 ASKS_FOR_SOMETHING = Clause(
     "Allocate/asks_for_something",
-    "A request for no new token is a ValueError, and so is one for a negative number or past the model's "
-    "length.",
+    "A request for no new token is a ValueError, unless others have computed some for it, and so is one for "
+    "a negative number or past the model's length.",
     "0.1",
 )
 FITS_THE_HIT = Clause(
     "Allocate/fits_the_hit",
-    "A hit is taken once, by a request without tables, and covers its length in every group; else it is "
-    "refused.",
+    "A hit, and what others have computed after it, is taken once, by a request without tables; it has in "
+    "every group the blocks that the next step reads, and a load begins with blocks. Else it is refused.",
+    "0.1",
+)
+LOAD_LEAVES_A_TOKEN = Clause(
+    "Allocate/load_leaves_a_token",
+    "What others have computed is shorter than the request: the last token is computed here, and would else "
+    "be written into a block that may be shared already.",
     "0.1",
 )
 SKIPPED_ARE_FREED = Clause(
@@ -23,7 +29,27 @@ SKIPPED_ARE_FREED = Clause(
 PREDICTION_IS_EXACT = Clause(
     "Allocate/prediction_is_exact",
     "A call answers None for want of blocks exactly when it would take more from the free queue than is "
-    "free: new blocks, hit blocks in the queue, and one for each copy.",
+    "free, less what is reserved: new blocks, those for what others have computed, hit blocks in the queue, "
+    "and one for each copy.",
+    "0.1",
+)
+WHOLE_SEQUENCE_FITS = Clause(
+    "Allocate/whole_sequence_fits",
+    "Where the full sequence must fit, a call answers None too when the request could not take all its "
+    "tokens: windows and chunks count for what they hold at a time, with what is in flight.",
+    "0.1",
+)
+WATERMARK = Clause(
+    "Allocate/watermark",
+    "The watermark's share of the pool, rounded down, stays free of requests that wait while others are "
+    "scheduled in the pass.",
+    "0.1",
+)
+LISTS_NEW_BLOCKS = Clause(
+    "Allocate/lists_new_blocks",
+    "Where the worker zeroes, each block that a group of attention hands out is listed once, in order; one "
+    "that an asynchronous load fills is not, unless the load fails: then it is recorded again, from a "
+    "block boundary on.",
     "0.1",
 )
 NONE_CHANGES_NOTHING = Clause(
@@ -62,13 +88,20 @@ FULL_BLOCKS_BECOME_KEYS = Clause(
     "Cache/full_blocks_become_keys",
     "Blocks filled with final tokens become keys in order, each once, up to the last multiple of the "
     "alignment; an EAGLE group goes one block further. Of windows that leave gaps between the lengths of "
-    "hits, only blocks that a hit can read.",
+    "hits, only blocks that a hit can read; with a retention interval, of windows and states, only those "
+    "that a hit at the end of an interval reads, at the prompt's last token or at a junction.",
     "0.1",
 )
 PARTIAL_PROMPT_END = Clause(
     "Cache/partial_prompt_end",
     "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per "
     "holding: in attention by the first call that reaches it, for a state only when the chunk ends on it.",
+    "0.1",
+)
+RESEND_BOUNDARIES = Clause(
+    "Cache/resend_boundaries",
+    "With that option the longest prefix that the same prompt could hit becomes a key too, a chunk ends on "
+    "it, and so a prompt that is sent again right after it was freed hits there.",
     "0.1",
 )
 COMMON_PREFIX = Clause(

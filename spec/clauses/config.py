@@ -22,6 +22,15 @@ CHUNKS_OF_ONE_SIZE = Clause(
     "A deployment with chunked local attention has one block size, and no draft model reads such a group.",
     "0.1",
 )
+WATERMARK_IS_A_SHARE = Clause(
+    "Config/watermark_is_a_share", "The watermark is a share of the pool, at least 0 and below 1.", "0.1"
+)
+RETENTION_BY_HITS = Clause(
+    "Config/retention_by_hits",
+    "A retention interval is a multiple of the scheduler block size, or 0: then only boundaries that are "
+    "known to be asked for are kept.",
+    "0.1",
+)
 COVERED = Clause(
     "Config/covered",
     "A deployment or an argument that this version of the specification does not describe is refused.",

@@ -1,5 +1,7 @@
 """Which prefixes of a request become keys."""
 
+from collections.abc import Sequence
+
 from .reach import Reads
 from .sizes import blocks_for, floor_to
 
@@ -16,19 +18,51 @@ def cacheable_length(end: int, num_tokens: int, alignment: int, block_size: int,
     return min(final, cacheable + block_size) if is_eagle and cacheable else cacheable
 
 
-def is_kept(reads: Reads, i: int, block_size: int, reach: int, alignment: int, is_eagle: bool) -> bool:
-    """Whether block ``i`` of a group becomes a key: of windows, what hits by ``alignment`` can read.
+def is_kept(
+    reads: Reads,
+    i: int,
+    block_size: int,
+    reach: int,
+    alignment: int,
+    is_eagle: bool,
+    retention: int | None = None,
+    boundaries: Sequence[int] = (),
+) -> bool:
+    """Whether block ``i`` of a group becomes a key: whether a hit that is meant to be found reads it.
 
-    With EAGLE a hit reads one block beyond its end as well. Where windows leave no gap, all are kept.
+    Hits are found by ``alignment``, with a ``retention`` interval once in so many tokens, and at the
+    ``boundaries``, each rounded down to the alignment. With EAGLE a hit in a window reads one block beyond
+    its end as well. An interval is for windows and states; chunks and full attention keep all.
     """
-    if reads != "window":
+    if reads in ("prefix", "chunk") or (reads == "state" and retention is None):
         return True
-    spare, per_hit = int(is_eagle), alignment // block_size
-    read = blocks_for(reach - 1, block_size) + spare
-    return read >= per_hit or (i >= spare and (i - spare) % per_hit >= per_hit - read)
+    spare = int(is_eagle and reads == "window")
+    read = 1 if reads == "state" else blocks_for(reach - 1, block_size) + spare
+    every = (alignment if retention is None else retention) // block_size
+    if every and (read >= every or (i >= spare and (i - spare) % every >= every - read)):
+        return True
+    ends = [floor_to(boundary, alignment) // block_size + spare for boundary in boundaries]
+    return retention is not None and any(end - read <= i < end for end in ends)
+
+
+def keeps_all(
+    reads: Reads, block_size: int, reach: int, alignment: int, is_eagle: bool, retention: int | None
+) -> bool:
+    """Whether every block of a group becomes a key, wherever boundaries are."""
+    every = (alignment if retention is None else retention) // block_size
+    # What is kept repeats after so many blocks.
+    return all(is_kept(reads, i, block_size, reach, alignment, is_eagle, retention) for i in range(every + 1))
 
 
 def partial_boundary(num_prompt_tokens: int, unit: int, block_size: int) -> int:
     """The prompt's last unit boundary where it lies inside a block, else 0."""
     boundary = floor_to(num_prompt_tokens, unit)
     return boundary if boundary % block_size else 0
+
+
+def resend_length(num_prompt_tokens: int, alignment: int, margin: int) -> int:
+    """The longest prefix that the same prompt could hit, when a draft model gives up ``margin`` tokens.
+
+    The last token is always computed again.
+    """
+    return floor_to(max(0, num_prompt_tokens - 1 - margin), alignment)
