@@ -38,8 +38,9 @@ def refused_alone(
     ``lives`` are those before the move, ``attempted`` who got nothing in this pass. All that can be said of a
     manager that does not tell its state; a leak shows in the same way, and so does what would wait for ever.
     """
-    refused = isinstance(outcome, Allocated) and outcome.rows is None
-    if not refused or not isinstance(move, (Admit, Schedule)):
+    if not isinstance(move, (Admit, Schedule)) or not isinstance(outcome, Allocated):
+        return
+    if outcome.rows is not None:
         return
     # Others that lost their blocks in this pass may have left copies under way.
     others = {name for name, life in lives.items() if life.is_running} | attempted

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from random import Random
 from typing import Protocol
 
+from pagedkv.conformance.demand import most_blocks
 from pagedkv.conformance.driver import choose_move
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.loop import is_enabled
@@ -53,7 +54,18 @@ def world_of_run(
 ) -> tuple[Random, World]:
     """The world of a run, one that is for the subject, and the state of chance after drawing it."""
     rng = Random(f"{seed}/{number}")
-    return rng, next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
+    world = next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
+    if is_scheduled(number):
+        # A pool that has just room for the longest request: nobody waits for ever in it either.
+        most = most_blocks(world, world.max_model_len - 1)
+        tight = replace(world, num_blocks=1 + most + rng.randrange(4))
+        world = world if subject.refuses(tight) or rng.random() < 0.3 else tight
+    return rng, world
+
+
+def is_scheduled(number: int) -> bool:
+    """Whether the scheduler chooses the moves of this run."""
+    return number % RUNS_PER_SCHEDULED == RUNS_PER_SCHEDULED - 1
 
 
 def refusals_of_run(
@@ -89,7 +101,7 @@ def random_run(
     """
     rng, world = world_of_run(seed, number, mixes, subject, avoided)
     bout = Bout(world, subject)
-    if number % RUNS_PER_SCHEDULED == RUNS_PER_SCHEDULED - 1:
+    if is_scheduled(number):
         return _scheduled(rng, bout, subject, avoided, before_move)
 
     def choose() -> Iterable[Move]:

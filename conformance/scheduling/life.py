@@ -27,8 +27,8 @@ class Serving:
         self._rng = rng
         self._state = bout.state
         self._do = play
-        by_priority = rng.random() < 0.5 and can_withdraw
-        max_running = rng.choice((1, 2, 3, 4))
+        by_priority = rng.random() < 0.6 and can_withdraw
+        max_running = rng.choice((1, 3, 4, 4))
         self._watch = Watch(bout.state, max_running, by_priority)
         self._service = Service(
             bout.state,

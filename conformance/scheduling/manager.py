@@ -45,17 +45,24 @@ class LoopManager:
         self._state = state
         self._play = play
         self._can = can
-        self._looked_up: tuple[str, Outcome] | None = None
+        self._looked_up: tuple[str, int, Outcome] | None = None
+        """Who was, with how many tokens left, and what was answered."""
+        self._gave_way: list[Preempt] = []
+        """What was preempted in this pass."""
         self._hand_offs: tuple[HandOffName, ...] = ()
+        self.sent: dict[str, int] = {}
+        """What the worker was sent at the end of the last pass: tokens by request."""
 
     def new_step_starts(self) -> None:
         """Open a pass."""
+        self._gave_way = []
         self._do(BeginPass(), schedule.SETTLED_IN_ORDER)
 
     def get_computed_blocks(self, request: Any) -> tuple[Slots, int, int]:
         """Admit the request, as far as the loop sees it."""
+        left = self._state.tokens_left
         outcome = self._admit(request.request_id, "common")
-        self._looked_up = request.request_id, outcome
+        self._looked_up = request.request_id, left, outcome
         found = getattr(outcome, "found", None) or Found(0, ())
         return Slots(found.rows), found.hit, found.junction
 
@@ -68,21 +75,25 @@ class LoopManager:
         has_scheduled_reqs: bool = True,
     ) -> Slots | None:
         """Ask slots for the request, which the loop does with as many tokens as the rules give."""
-        name, left = request.request_id, self._state.tokens_left
+        name, left, answered = request.request_id, self._state.tokens_left, None
         if self._looked_up:
-            asker, outcome = self._looked_up
+            asker, left, answered = self._looked_up
             self._looked_up = None
             if asker != name:
                 self._fail(schedule.IN_TURN, f"{asker} is looked up, and {name} asks for slots")
-        elif num_new_tokens > left:
+        if num_new_tokens > left:
             self._fail(schedule.WITHIN_BUDGET, f"{name} asks for {num_new_tokens} tokens of {left}")
+        if answered:
+            outcome = answered
         elif self._state.lives[name].is_running:
             outcome = self._do(Schedule(name, left), schedule.RUNNING_FIRST)
         else:
             outcome = self._admit(name, "none")
         if not isinstance(outcome, Allocated) or outcome.num_new_tokens != num_new_tokens:
             allowed = outcome.num_new_tokens if isinstance(outcome, Allocated) else 0
-            clause = schedule.WITHIN_BUDGET if num_new_tokens > allowed else chunk.PROGRESSES
+            gave_back = any(move.withdraw for move in self._gave_way)
+            keeps_back = gave_back and num_new_tokens < allowed
+            clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else chunk.ENDS_ON_A_STATE
             self._fail(clause, f"{name} asks for {num_new_tokens} tokens, and the rules give {allowed}")
         return None if outcome.rows is None else Slots(outcome.rows)
 
@@ -104,11 +115,13 @@ class LoopManager:
         move = Preempt(name, withdraw)
         if not self._can(move) or not is_enabled(self._state, move):
             raise PreconditionError(freeing.NOT_WHAT_OTHERS_TOOK, f"request {name!r}")
+        self._gave_way.append(move)
         self._play(move)
 
     def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[Any]]:
         """End the pass; the loop releases the ends of the copies itself."""
         self._settle()
+        self.sent = {name: work.end - work.start for name, work in self._state.work.items()}
         outcome = self._do(EndPass(), schedule.SETTLED_IN_ORDER)
         assert isinstance(outcome, Stepped)
         self._hand_offs = outcome.hand_offs
@@ -128,11 +141,15 @@ class LoopManager:
 
     def _settle(self) -> None:
         """After a lookup the scheduler asks for slots, unless the rules tell the request to wait."""
-        if self._looked_up and not isinstance(self._looked_up[1], Waits):
+        if self._looked_up and not isinstance(self._looked_up[2], Waits):
             self._fail(chunk.PROGRESSES, f"{self._looked_up[0]} is told to wait")
         self._looked_up = None
 
     def _do(self, move: Move, clause: Clause) -> Outcome:
+        if isinstance(move, (Admit, Schedule)) and not self._state.tokens_left:
+            self._fail(schedule.WITHIN_BUDGET, f"{move.request} asks for tokens, and none is left")
+        if isinstance(move, Admit) and self._gave_way:
+            self._fail(schedule.NOBODY_AFTER_PREEMPTION, f"{move.request} is admitted after {self._gave_way}")
         if not is_enabled(self._state, move):
             self._fail(clause, f"{move} with {self._state.tokens_left} tokens left is not allowed")
         return self._play(move)

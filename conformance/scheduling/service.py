@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from pagedkv.conformance.loop import LoopState
+from pagedkv.invariants.breach import Breach
 from pagedkv.reference import Scheduler
+from pagedkv.spec.clauses import schedule
 from pagedkv.spec.moves import Move, Submit
 
-from .manager import LoopManager, Play
+from .manager import LifeEnded, LoopManager, Play
 from .request import ServedRequest
 
 
@@ -27,8 +29,9 @@ class Service:
         world = state.world
         self._state = state
         self._play = play
+        self._manager = LoopManager(state, play, can)
         self.scheduler = make_scheduler(
-            LoopManager(state, play, can),
+            self._manager,
             world.kv_cache_config(),
             max_model_len=world.max_model_len,
             hash_block_size=world.unit,
@@ -42,13 +45,18 @@ class Service:
         """A request for a prompt. Raises ``ValuePreconditionError`` for one that the scheduler refuses."""
         made = self._state.world.prompts[prompt]
         request = ServedRequest(name, made.length, made.length)
-        self.scheduler.add_request(request, priority, len(made.tokens) - made.length)
         self._play(Submit(name, prompt))
+        self.scheduler.add_request(request, priority, len(made.tokens) - made.length)
 
     def step(self) -> list[str]:
         """A pass. Answers who has ended."""
         scheduler = self.scheduler
         output = scheduler.schedule()
+        if output.num_scheduled_tokens != self._manager.sent:
+            because = (
+                f"the scheduler sends {output.num_scheduled_tokens}, and got slots for {self._manager.sent}"
+            )
+            raise LifeEnded(Breach(schedule.WITHDRAWS_ITS_PASS, because))
         sampled = {}
         for name, part in output.scheduled.items():
             if part.is_sampled:

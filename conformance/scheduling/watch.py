@@ -90,8 +90,6 @@ class Watch:
         )
 
     def _before_admission(self, request: str) -> Iterator[Breach]:
-        if self._gave_way:
-            yield Breach(schedule.NOBODY_AFTER_PREEMPTION, f"{request} is admitted")
         skipped = [other for other in self._running if self._may_ask(other)]
         if skipped:
             yield Breach(schedule.RUNNING_FIRST, f"{request} is admitted before {skipped[0]} is asked")

@@ -13,6 +13,7 @@ from . import (
     lookup,
     passes,
     queue,
+    scheduling,
     torch_copies,
     torch_counts,
     torch_holders,
@@ -39,6 +40,7 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    scheduling,
 )
 _IN_TENSORS = (
     torch_ring,
