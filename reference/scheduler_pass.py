@@ -87,7 +87,8 @@ class SchedulerPass(SchedulerRules):
                 MANAGERS[type(spec)].reach(spec),
                 spec.block_size,
                 most_tokens + self._num_lookahead_tokens,
-                spec.num_speculative_blocks if isinstance(spec, MambaSpec) else 0,
+                # Each step in flight may still read a state of its own.
+                spec.num_speculative_blocks + self.max_in_flight_steps if isinstance(spec, MambaSpec) else 0,
             )
             for spec in self._specs
         )
