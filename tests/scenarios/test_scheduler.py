@@ -353,3 +353,75 @@ def test_a_reset_waits_until_nothing_is_held(side: ModuleType) -> None:
     assert not made.reset_prefix_cache()
     serve(made)
     assert made.reset_prefix_cache()
+
+
+@pytest.mark.parametrize("specs", [(states(),), (attention(BLOCK), window(BLOCK, 20), states())])
+def test_without_hits_inside_blocks_the_rest_of_a_prompt_is_one_chunk(
+    side: ModuleType, specs: Sequence[Any]
+) -> None:
+    made = scheduler(deployment(side, *specs), max_num_scheduled_tokens=64)
+    come(made, "a", tokens=2 * BLOCK + UNIT + 2)
+    assert steps(made, 2) == [{"a": 2 * BLOCK}, {"a": UNIT + 2}]
+
+
+def test_one_longer_than_the_model_allows_is_refused_whatever_the_pool(side: ModuleType) -> None:
+    made = scheduler(deployment(side, attention(UNIT)), max_model_len=16)
+    with pytest.raises(ValuePreconditionError, match="grows to 17 tokens, max_model_len is 16"):
+        come(made, "a", tokens=8, output=9)
+    come(made, "a", tokens=8, output=8)
+
+
+def test_reserved_blocks_and_steps_in_flight_count_in_what_fits(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT), num_blocks=6)
+    come(scheduler(manager), "a", tokens=17, output=1)
+    with pytest.raises(ValuePreconditionError, match="needs up to 5 of 4 blocks"):
+        come(scheduler(manager, reserved_blocks=1), "a", tokens=17, output=1)
+    windows, mamba = deployment(side, window(UNIT, 6)), deployment(side, states())
+    # Five tokens of the window and four of each step, with an end of a block on either side.
+    at_once, in_flight = ({"max_num_scheduled_tokens": 4, "max_in_flight_steps": n} for n in (0, 1))
+    assert [scheduler(windows, **limits).most_blocks(100) for limits in (at_once, in_flight)] == [3, 4]
+    assert [scheduler(mamba, **limits).most_blocks(100) for limits in (at_once, in_flight)] == [3, 4]
+
+
+def test_nobody_else_gives_way_while_blocks_come_back(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT), num_blocks=7)
+    made = scheduler(manager, max_num_running_reqs=3, max_num_scheduled_tokens=24, max_in_flight_steps=1)
+    come(made, "a", "b", "c", tokens=8, output=8)
+    outputs = [made.schedule(), made.schedule()]
+    assert outputs[1].preempted_req_ids == ["c"]
+    assert outputs[1].num_scheduled_tokens == {}
+    for output in outputs:
+        settle(made, output)
+    assert made.schedule().num_scheduled_tokens == {"a": 1, "b": 1}
+
+
+def test_drafts_need_their_step_settled(side: ModuleType) -> None:
+    made = scheduler(deployment(side, attention(UNIT)), max_in_flight_steps=1)
+    come(made, "a", output=8)
+    outputs = [made.schedule(), made.schedule()]
+    # The next token is computed already: a guess of it comes too late.
+    made.update_from_output(outputs[0], {"a": [1]}, {"a": [9, 9]})
+    made.update_from_output(outputs[1], {"a": [2]}, {"a": [3, 9]})
+    verified = made.schedule()
+    assert verified.scheduled["a"].draft_token_ids == (3, 9)
+    # What follows depends on which of them are right.
+    assert made.schedule().num_scheduled_tokens == {}
+    made.update_from_output(verified, {"a": [3, 4]})
+    assert made.requests["a"].request.num_computed_tokens == 11
+
+
+def test_a_hit_that_nobody_completes_is_not_taken(side: ModuleType) -> None:
+    class Lags(Spares):
+        def get_computed_blocks_for_connector(self, asked: Request) -> tuple[Any, int, int, bool]:
+            return None, UNIT, 0, True
+
+    class BringsNothing(Connector):
+        supports_divergent_local_hybrid_hits = True
+
+        def get_num_new_matched_tokens(self, asked: Request, hit: int) -> int:
+            assert hit == UNIT
+            return 0
+
+    made = scheduler(Lags(deployment(side, attention(UNIT)), ()), connector=BringsNothing())
+    come(made, "a")
+    assert steps(made, 1) == [{"a": 8}]
