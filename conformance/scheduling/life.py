@@ -18,6 +18,19 @@ from .watch import Watch
 REQUESTS = 8
 """How many requests arrive in a life."""
 
+WATCHED = (
+    schedule.NEVER_FITS,
+    schedule.WITHIN_BUDGET,
+    schedule.RUNNING_FIRST,
+    schedule.IN_TURN,
+    schedule.LAST_GIVES_WAY,
+    schedule.WITHDRAWS_ITS_PASS,
+    schedule.NOBODY_AFTER_PREEMPTION,
+    schedule.SHORTER_HIT,
+    schedule.EVERYBODY_ENDS,
+)
+"""The clauses that a life under the scheduler is held to, beside those of the manager."""
+
 
 class Serving:
     """One life. ``serve`` raises ``LifeEnded`` with what a move or the scheduler broke."""

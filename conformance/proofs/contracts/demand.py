@@ -28,13 +28,13 @@ def _judge(reads: Reads, num_tokens: int, reach: int, block_size: int, step: int
 
 def a_window_needs_at_most_that(num_tokens: int, reach: int, block_size: int, step: int) -> None:
     """Small windows, blocks and steps."""
-    assert 1 <= num_tokens <= 20 and 1 <= reach <= 6 and 1 <= block_size <= 4 and 1 <= step <= 5
+    assert 1 <= num_tokens <= 8 and 1 <= reach <= 4 and 1 <= block_size <= 3 and 1 <= step <= 3
     _judge("window", num_tokens, reach, block_size, step)
 
 
 def a_chunk_needs_at_most_that(num_tokens: int, reach: int, block_size: int, step: int) -> None:
     """Small chunks, blocks and steps."""
-    assert 1 <= num_tokens <= 20 and 1 <= reach <= 6 and 1 <= block_size <= 4 and 1 <= step <= 5
+    assert 1 <= num_tokens <= 8 and 1 <= reach <= 4 and 1 <= block_size <= 3 and 1 <= step <= 3
     _judge("chunk", num_tokens, reach, block_size, step)
 
 
@@ -59,14 +59,14 @@ CONTRACTS = (
         a_window_needs_at_most_that,
         most_blocks,
         (schedule.NEVER_FITS,),
-        lambda: product(range(1, 21), range(1, 7), (1, 2, 3, 4), (1, 2, 5)),
+        lambda: product(range(1, 9), range(1, 5), range(1, 4), range(1, 4)),
         _MANY,
     ),
     Contract(
         a_chunk_needs_at_most_that,
         most_blocks,
         (schedule.NEVER_FITS,),
-        lambda: product(range(1, 21), range(1, 7), (1, 2, 3, 4), (1, 2, 5)),
+        lambda: product(range(1, 9), range(1, 5), range(1, 4), range(1, 4)),
         _MANY,
     ),
     Contract(
