@@ -12,6 +12,8 @@ from pagedkv.spec.rules import demand
 from pagedkv.spec.rules.reach import Reads
 from pagedkv.spec.world import GroupKind
 
+from .loop_state import LoopState
+
 _READS: dict[GroupKind, Reads] = {"full": "prefix", "window": "window", "chunk": "chunk", "mamba": "state"}
 
 
@@ -23,19 +25,20 @@ def most_blocks(world: World, num_tokens: int) -> int:
             num_tokens,
             group.reach,
             group.block_size,
-            world.max_step_tokens,
-            group.speculative,
+            world.max_step_tokens * (1 + world.options.max_in_flight),
+            # Each step in flight may still read a state of its own.
+            group.speculative + world.options.max_in_flight,
         )
         for group in world.groups
     )
 
 
 def refused_alone(
-    world: World, lives: Mapping[str, Life], attempted: frozenset[str], move: Move, outcome: Outcome
+    state: LoopState, lives: Mapping[str, Life], move: Move, outcome: Outcome
 ) -> Iterator[Breach]:
     """A request that gets nothing although nobody else holds a block and it would fit.
 
-    ``lives`` are those before the move, ``attempted`` who got nothing in this pass. All that can be said of a
+    ``lives`` are those before the move, ``state`` is that after it. All that can be said of a
     manager that does not tell its state; a leak shows in the same way, and so does what would wait for ever.
     """
     if not isinstance(move, (Admit, Schedule)) or not isinstance(outcome, Allocated):
@@ -43,9 +46,10 @@ def refused_alone(
     if outcome.rows is not None:
         return
     # Others that lost their blocks in this pass may have left copies under way.
-    others = {name for name, life in lives.items() if life.is_running} | attempted
-    if not others <= {move.request}:
+    others = {name for name, life in lives.items() if life.is_running} | state.attempted
+    if state.held or not others <= {move.request}:
         return
+    world = state.world
     most = most_blocks(world, lives[move.request].num_tokens)
     if outcome.found and outcome.found.hit:
         # Beside its own, a block of each attention group from which the end of its hit is copied.

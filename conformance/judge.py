@@ -98,7 +98,7 @@ class Bout:
             yield from check_transition(transition)
         yield from worker_breaches
         if after is None:
-            yield from refused_alone(self.world, telling.lives, self.state.attempted, move, self.outcome)
+            yield from refused_alone(self.state, telling.lives, move, self.outcome)
         if self._mirror and expected:
             mirrored = self._mirror.instance.snapshot()
             if self._mirrored and mirrored:

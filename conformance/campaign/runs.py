@@ -19,7 +19,7 @@ from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
 from pagedkv.spec.moves import EndPass, Finish, Move, Preempt, Reset
 from pagedkv.spec.outcomes import Outcome
-from pagedkv.spec.world import PLAIN
+from pagedkv.spec.world import Options
 
 MOVES_PER_RUN = 120
 RUNS_PER_SCHEDULED = 4
@@ -57,7 +57,7 @@ def world_of_run(
     rng = Random(f"{seed}/{number}")
     world = next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
     if is_scheduled(number):
-        world = replace(world, options=PLAIN)
+        world = replace(world, options=Options(max_in_flight=world.options.max_in_flight))
         # A pool that has just room for the longest request: nobody waits for ever in it either.
         most = most_blocks(world, world.max_model_len - 1)
         tight = replace(world, num_blocks=1 + most + rng.randrange(4))

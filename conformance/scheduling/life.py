@@ -60,13 +60,13 @@ class Serving:
         """Let requests arrive and serve them all."""
         rng, world, scheduler = self._rng, self._state.world, self._service.scheduler
         arrived = 0
-        while arrived < REQUESTS or self._state.lives:
+        while arrived < REQUESTS or scheduler.has_requests():
             while arrived < REQUESTS and len(self._state.lives) < world.max_requests and rng.random() < 0.5:
                 self._arrive(f"r{arrived}", rng.randrange(len(world.prompts)), rng.randrange(3))
                 arrived += 1
             if self._state.lives and rng.random() < 0.03:
                 scheduler.finish_requests([rng.choice(sorted(self._state.lives))])
-            if self._state.lives:
+            if scheduler.has_requests():
                 self._check(self._unfair_ends(self._service.step()))
                 self._check(self._waits())
 
@@ -79,7 +79,9 @@ class Serving:
             self._check(iter([Breach(schedule.NEVER_FITS, f"{name} would fit and is refused: {refusal}")]))
         # Whoever is first goes on in every pass; an arrival may make another one the first.
         longest = self._state.world.max_model_len
-        self._passes_allowed += (len(self._state.lives) + 1) * (longest + 3)
+        self._passes_allowed += (
+            (len(self._state.lives) + 1) * (longest + 3) * (1 + self._state.world.options.max_in_flight)
+        )
 
     def _play(self, move: Move) -> Outcome:
         self._check(self._watch.before(move))
@@ -94,7 +96,8 @@ class Serving:
         """Whoever has all tokens ends, and nobody else but by an abort."""
         for name, life in self._state.lives.items():
             prompt = self._state.world.prompts[life.prompt]
-            if life.computed >= max(prompt.length, len(prompt.tokens) - 1):
+            has_all = life.num_tokens == len(prompt.tokens)
+            if has_all and life.processed >= max(prompt.length, len(prompt.tokens) - 1):
                 yield Breach(schedule.EVERYBODY_ENDS, f"{name} has all its tokens and goes on")
         left = {entry.request.request_id for entry in self._service.scheduler.requests.values()}
         if left != set(self._state.lives):
@@ -106,7 +109,7 @@ class Serving:
     def _waits(self) -> Iterator[Breach]:
         """A bound on the passes in which nobody gets a token, and on all of them."""
         idle = self._num_passes - 1 - self._last_given
-        if idle > 2 or self._num_passes > self._passes_allowed:
+        if idle > 2 + 2 * self._state.world.options.max_in_flight or self._num_passes > self._passes_allowed:
             yield Breach(
                 schedule.EVERYBODY_ENDS,
                 f"{sorted(self._state.lives)} wait after {self._num_passes} passes, of which the "

@@ -1,6 +1,6 @@
 """A manager with the standard names whose calls are moves of the engine loop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from pagedkv.conformance.enabled import is_enabled
@@ -117,6 +117,19 @@ class LoopManager:
             raise PreconditionError(freeing.NOT_WHAT_OTHERS_TOOK, f"request {name!r}")
         self._gave_way.append(move)
         self._play(move)
+
+    def pop_blocks_for_free(self, request: Any, withdraw: bool = False) -> list[Any]:
+        """The same with steps in flight; the loop frees the blocks itself when they are settled."""
+        self.free(request, withdraw)
+        return []
+
+    @property
+    def block_pool(self) -> "LoopManager":
+        """What is asked to free the blocks that were popped."""
+        return self
+
+    def free_blocks(self, blocks: Sequence[Any]) -> None:
+        """Nothing is left to free."""
 
     def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[Any]]:
         """End the pass; the loop releases the ends of the copies itself."""

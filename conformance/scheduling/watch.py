@@ -35,7 +35,9 @@ class Watch:
 
     def before(self, move: Move) -> Iterator[Breach]:
         """What the scheduler breaks by choosing this move."""
-        if self._refused and not isinstance(move, Preempt):
+        # With blocks of others on their way back, it may wait for them.
+        waits = any(held.kind == "popped" for held in self._state.held)
+        if self._refused and not waits and not isinstance(move, Preempt):
             yield Breach(
                 schedule.LAST_GIVES_WAY, f"{self._refused} got no slots, and nobody gives way but {move}"
             )
@@ -60,6 +62,8 @@ class Watch:
                 self._wait(request, len(self._waiting))
             case BeginPass():
                 self._asked, self._gave_way, self._is_closed = set(), False, False
+            case EndPass():
+                self._refused = ""
             case Schedule(request):
                 self._asked.add(request)
                 self._refused = "" if is_served else request
@@ -85,9 +89,12 @@ class Watch:
             self._waiting.sort(key=self._rank.__getitem__)
 
     def _may_ask(self, request: str) -> bool:
-        return request not in self._asked and is_enabled(
-            self._state, Schedule(request, self._state.tokens_left)
-        )
+        life = self._state.lives[request]
+        prompt = self._state.world.prompts[life.prompt]
+        # The last token of the output is read by nobody.
+        is_short = life.computed < max(prompt.length, len(prompt.tokens) - 1)
+        move = Schedule(request, self._state.tokens_left)
+        return is_short and request not in self._asked and is_enabled(self._state, move)
 
     def _before_admission(self, request: str) -> Iterator[Breach]:
         skipped = [other for other in self._running if self._may_ask(other)]
@@ -123,7 +130,8 @@ class Watch:
 
     def _after_refusal(self, request: str, outcome: Outcome) -> Iterator[Breach]:
         found = getattr(outcome, "found", None)
-        is_idle = isinstance(outcome, Allocated) and not self._running and found is not None and found.hit > 0
+        is_alone = not self._running and not self._state.held
+        is_idle = isinstance(outcome, Allocated) and is_alone and found is not None and found.hit > 0
         if is_idle and self._too_long_a_hit == request:
             yield Breach(
                 schedule.SHORTER_HIT, f"nothing else runs, and {request} is refused with the same hit again"

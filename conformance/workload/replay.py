@@ -95,7 +95,6 @@ class _Life:
             return Raised(type(error).__name__, str(error))
         found = [*check_transition(transition)] if transition else []
         self.replay.checked += transition is not None
-        state = self._state
-        refused = refused_alone(state.world, state.lives, state.attempted, move, outcome)
+        refused = refused_alone(self._state, self._state.lives, move, outcome)
         self.replay.breaches = (*found, *worker_breaches, *refused)
         return outcome
