@@ -33,11 +33,10 @@ def check_hashes(request: Request, hash_block_size: int) -> None:
     )
 
 
-def check_pool(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events: bool) -> None:
-    """Refuse a pool without blocks, a unit without tokens, and events."""
+def check_pool(num_gpu_blocks: int, hash_block_size: int) -> None:
+    """Refuse a pool without blocks and a unit without tokens."""
     for name, size in (("num_gpu_blocks", num_gpu_blocks), ("hash_block_size", hash_block_size)):
         require(size > 0, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
-    refuse_uncovered(enable_kv_cache_events=(enable_kv_cache_events, False))
 
 
 def check_limits(max_model_len: int, max_in_flight_tokens: int | None, watermark: float) -> None:
@@ -93,5 +92,13 @@ def check_groups(
         f"block sizes {sizes}, with {len(chunks & drops)} chunked specs that a draft model reads",
         UnsupportedError,
     )
+    for spec in specs:
+        if isinstance(spec, MambaSpec):
+            require(
+                spec.num_speculative_blocks < spec.block_size or spec.num_speculative_blocks == 0,
+                config.DRAFTS_WITHIN_A_BLOCK,
+                f"num_speculative_blocks is {spec.num_speculative_blocks}, block_size {spec.block_size}",
+                UnsupportedError,
+            )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")

@@ -17,6 +17,7 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import EndPass, Finish, Move, Preempt, Reset
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.world import Options
@@ -48,6 +49,8 @@ class Run:
     shown: Counter[str] = field(default_factory=Counter)
     breaches: tuple[Breach, ...] = ()
     """What the last move broke; empty when nothing was."""
+    events: tuple[tuple[EventName, ...], ...] = ()
+    """What each move announced."""
 
 
 def world_of_run(
@@ -167,12 +170,14 @@ class _Played:
         self._bout = bout
         self._moves: list[Move] = []
         self._outcomes: list[Outcome] = []
+        self._events: list[tuple[EventName, ...]] = []
 
     def play(self, move: Move) -> list[Breach]:
         """Do the move; answers what it broke."""
         breaches = self._bout.play(move)
         self._moves.append(move)
         self._outcomes.append(self._bout.outcome)
+        self._events.append(self._bout.events)
         return breaches
 
     def run(self, breaches: Sequence[Breach]) -> Run:
@@ -185,4 +190,5 @@ class _Played:
             bout.operations,
             bout.shown,
             tuple(breaches),
+            tuple(self._events),
         )

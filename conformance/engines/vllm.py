@@ -15,11 +15,19 @@ from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import CopyName, HandOffName
 
 SUPPORTED = "0.28."
+_OTHER_EVENTS = (
+    "its announcements tell neither where a block starts nor extra keys by hash unit, and where blocks are "
+    "left out they have more tokens than their hashes stand for"
+)
 
 
 def vllm() -> Subject:
     """The subject. Raises ``SubjectUnavailable`` when that release is not installed."""
-    return Subject("vllm", installed_release(), "exact", _make, refuses=_refuses)
+    missing = {
+        "continue": "only its scheduler lets a request go on with more prompt, in a private method",
+        "events": _OTHER_EVENTS,
+    }
+    return Subject("vllm", installed_release(), "exact", _make, missing, refuses=_refuses)
 
 
 def installed_release() -> str:
@@ -41,12 +49,16 @@ def _refuses(world: World) -> str | None:
             return "vLLM has no prefix caching over several groups of one spec alone"
         if world.groups[0].block_size != world.unit:
             return "vLLM hashes a single group by its block size"
+    if any(prompt.embeds for prompt in world.prompts):
+        return "vLLM takes embeddings as tensors, and hashes one for every position of the prompt"
     return None
 
 
 def _make(world: World) -> Instance:
     # A preempted request is freed like any other: the engine has no call for work that never ran.
-    return StandardInstance(world, make_manager(world), _Requests(world), _snapshot, can_withdraw=False)
+    return StandardInstance(
+        world, make_manager(world), _Requests(world), _snapshot, can_withdraw=False, has_events=False
+    )
 
 
 def make_manager(world: World) -> Any:
@@ -56,7 +68,7 @@ def make_manager(world: World) -> Any:
     from vllm.v1.core.kv_cache_utils import init_none_hash
 
     init_none_hash(sha256)
-    return KVCacheManager(_config(world), **standard_arguments(world))
+    return KVCacheManager(_config(world), **standard_arguments(world, has_events=False))
 
 
 def make_hasher(unit: int) -> Any:

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple, get_args
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.outcomes import Outcome
-from pagedkv.spec.snapshot import HandOffName
+from pagedkv.spec.snapshot import HandOffName, KeyName
 
 MAX_LINE_BYTES = 4 * 2**20
 MAX_FILE_BYTES = 256 * 2**20
@@ -45,6 +46,10 @@ _LIMITS = {
     "World.max_requests": Limit(1),
     "World.max_step_tokens": Limit(1),
     "World.chunk_limits": Limit(1, longest=64),
+    "Options.max_drafts": Limit(0, 1000),
+    "Options.max_in_flight": Limit(0, 100),
+    "Options.max_in_flight_tokens": Limit(1),
+    "Options.watermark_percent": Limit(0, 99),
     "Group.block_size": Limit(1),
     "Group.speculative": Limit(0, 1000),
     "Group.variant": Limit(1),
@@ -52,13 +57,17 @@ _LIMITS = {
     "Prompt.tokens": Limit(*_INT64, fewest=1, longest=100_000),
     "Prompt.length": Limit(1, 100_000),
     "Prompt.images": Limit(longest=1000),
+    "Prompt.embeds": Limit(longest=1000),
     "Image.offset": Limit(0, 100_000),
     "Image.length": Limit(1, 100_000),
+    "Embed.position": Limit(0, 100_000),
     "Submit.prompt": Limit(0, 63),
+    "Continue.prompt": Limit(0, 63),
     "Raised.message": Limit(text=MAX_TEXT),
+    "Stored.extras": Limit(text=MAX_TEXT),
 }
 
-_ANSWERS = frozenset(cls.__name__ for cls in (*get_args(Outcome), HandOffName))
+_ANSWERS = frozenset(cls.__name__ for cls in (*get_args(Outcome), *get_args(EventName), HandOffName, KeyName))
 
 
 def limit_of(cls: type, field: str) -> Limit:

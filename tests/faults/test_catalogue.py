@@ -32,6 +32,7 @@ ELSEWHERE = {
     "Schedule/spares_what_others_took": "those that run are asked before anyone can take keys: scenarios",
     "Hit/off": "without caching there are no keys to answer with, and no life asks not to read: scenarios",
     "Free/pop_keeps_holding": "a life frees what it has popped at once: scenarios",
+    "Events/taken_once": "taken twice, a key is stored twice; worlds without events take none: scenarios",
     "Pool/usage": "nothing is decided by it: tests of refusals",
 }
 

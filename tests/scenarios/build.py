@@ -69,6 +69,7 @@ def deployment(
     *specs: KVCacheSpec,
     num_blocks: int = 40,
     flagged: Sequence[int] = (),
+    unit: int = UNIT,
     **options: Any,
 ) -> Any:
     """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups."""
@@ -78,7 +79,7 @@ def deployment(
         config,
         max_model_len=4096,
         scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
-        hash_block_size=UNIT,
+        hash_block_size=unit,
         **options,
     )
 

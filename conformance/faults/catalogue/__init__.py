@@ -5,8 +5,10 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from . import (
     allocation,
     capacity,
+    continuations,
     copies,
     counts,
+    events,
     hashing,
     index,
     keys,
@@ -16,6 +18,7 @@ from . import (
     scheduling,
     torch_copies,
     torch_counts,
+    torch_events,
     torch_holders,
     torch_index,
     torch_lookup,
@@ -32,6 +35,7 @@ _IN_MODEL = (
     queue,
     index,
     hashing,
+    continuations,
     lookup,
     windows,
     capacity,
@@ -41,6 +45,7 @@ _IN_MODEL = (
     passes,
     withdrawal,
     scheduling,
+    events,
 )
 _IN_TENSORS = (
     torch_ring,
@@ -52,6 +57,7 @@ _IN_TENSORS = (
     torch_lookup,
     torch_passes,
     torch_copies,
+    torch_events,
 )
 
 
