@@ -6,7 +6,7 @@ from typing import Any
 from pagedkv.spec import AllBlocksCleared, BlockRemoved, BlockStored, World, require
 from pagedkv.spec.clauses import events as clauses
 from pagedkv.spec.event_names import Cleared, EventName, Removed, Stored
-from pagedkv.spec.hashing import CacheSalt, LoraName
+from pagedkv.spec.hashing import CacheSalt, EmbeddingKey, LoraName
 from pagedkv.spec.snapshot import KeyName
 
 
@@ -60,4 +60,6 @@ def _told(extra: Any) -> str:
             return f"lora:{extra.name}"
         case CacheSalt.__name__:
             return f"salt:{extra.salt}"
+        case EmbeddingKey.__name__:
+            return f"embedding:{extra.embedding.hex()}@{extra.offset}"
     return f"image:{extra.identifier}@{extra.offset}"

@@ -95,7 +95,13 @@ def tells_the_block(edge: Edge) -> Iterator[str]:
                 for p in range(first, first + unit)
                 if 0 <= p - image.offset < image.length
             }
-            extras.append((*here, *(f"image:{name}@{offset}" for offset, name in sorted(overlaps))))
+            here += [f"image:{name}@{offset}" for offset, name in sorted(overlaps)]
+            here += [
+                f"embedding:{embed.content.encode().hex()}@{embed.position - first}"
+                for embed in sorted(prompt.embeds, key=lambda embed: embed.position)
+                if first <= embed.position < first + unit
+            ]
+            extras.append(tuple(here))
         tokens = tuple(prompt.tokens[p] for p in inside)
         told = (event.start, event.tokens, event.block_size, event.lora, event.extras)
         expected = (inside[0], tokens, size, prompt.lora, tuple(extras))

@@ -16,8 +16,8 @@ class Stored:
     block_size: int
     lora: str | None
     extras: tuple[tuple[str, ...], ...]
-    """Per unit the adapter, the salt and the images that its hash has, as ``kind:text`` or
-    ``image:identifier@offset`` with the offset in the unit."""
+    """Per unit the adapter, the salt, the images and the embeddings that its hash has, as ``kind:text`` or
+    ``kind:text@offset`` with the offset in the unit; embeddings by their bytes in hexadecimal digits."""
 
 
 @dataclass(frozen=True)
