@@ -73,9 +73,14 @@ def _apply(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
         case Schedule():
             return schedule(state, move), []
         case Preempt(request, withdraw, pop):
+            work = state.work.get(request)
             let_go(state, request, withdraw, pop)
             state.lives[request] = state.lives[request].waiting()
-            state.attempted |= {request}
+            state.tokens_left += work.end - work.start if work else 0
+            # Who runs and got none may ask again: there is more room now.
+            state.attempted = frozenset(r for r in state.attempted if not state.lives[r].is_running) | {
+                request
+            }
         case Finish(request, pop):
             let_go(state, request, False, pop)
             state.instance.forget(state.lives.pop(request))

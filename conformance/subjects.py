@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal
 
-from pagedkv.reference import KVCacheManager
+from pagedkv.reference import KVCacheManager, Scheduler
 from pagedkv.spec import BlockHash, Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, CommonPrefix, Continue, Evict, Finish, Move, Preempt, Reset, Truncate
@@ -39,6 +39,8 @@ class Subject:
     """Why a world is not for it, or None."""
     mixes: tuple[str, ...] | None = None
     """The mixes of groups that it can manage; None: all."""
+    scheduler: Callable[..., Any] = Scheduler
+    """What makes the scheduler of its scheduled lives."""
 
     def can(self, move: Move) -> bool:
         """Whether the subject has what the move asks for."""

@@ -15,6 +15,7 @@ from . import (
     lookup,
     passes,
     queue,
+    scheduling,
     torch_copies,
     torch_counts,
     torch_events,
@@ -43,6 +44,7 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    scheduling,
     events,
 )
 _IN_TENSORS = (

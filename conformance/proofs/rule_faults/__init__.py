@@ -1,6 +1,6 @@
 """Faults of the rules, and the contracts that have to refute each."""
 
-from . import caching, chunks, fits, hits, reach, rows, sizes
+from . import caching, chunks, demand, fits, hits, reach, rows, sizes
 from .fault import RuleFault
 
 ALL: tuple[RuleFault, ...] = (
@@ -11,6 +11,7 @@ ALL: tuple[RuleFault, ...] = (
     *rows.FAULTS,
     *caching.FAULTS,
     *chunks.FAULTS,
+    *demand.FAULTS,
 )
 """Every fault, by the file of the rule."""
 
