@@ -18,7 +18,7 @@ from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
 from pagedkv.spec.event_names import EventName
-from pagedkv.spec.moves import EndPass, Finish, Move, Preempt, Reset
+from pagedkv.spec.moves import EndPass, Finish, Loaded, Move, Preempt, Reset, Settle
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.world import Options
 
@@ -62,10 +62,15 @@ def world_of_run(
     if is_scheduled(number):
         world = replace(world, options=Options(max_in_flight=world.options.max_in_flight))
         # A pool that has just room for the longest request: nobody waits for ever in it either.
-        most = most_blocks(world, world.max_model_len - 1)
+        longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in world.prompts)
+        most = most_blocks(world, longest)
         tight = replace(world, num_blocks=1 + most + rng.randrange(4))
         world = world if subject.refuses(tight) or rng.random() < 0.3 else tight
     return rng, world
+
+
+_LEAVING = (Settle, Loaded, Finish)
+"""Moves by which everybody leaves, beside the end of a pass."""
 
 
 def is_scheduled(number: int) -> bool:
@@ -116,7 +121,7 @@ def random_run(
             before_move(move)
             yield move
         # Everybody leaves: when nobody holds anything a leak shows, and a reset can be seen to work.
-        while leaving := [move for move in bout.moves() if move == EndPass() or type(move) is Finish]:
+        while leaving := [move for move in bout.moves() if move == EndPass() or type(move) in _LEAVING]:
             before_move(leaving[0])
             yield leaving[0]
         for move in bout.moves():

@@ -1,12 +1,13 @@
 """A plainer world for a run that shows a fault."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
+from typing import Any
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, Move, Schedule
-from pagedkv.spec.world import Embed, Prompt
+from pagedkv.spec.world import PLAIN, Embed, Prompt
 
 from .minimise import is_same, minimise
 from .runs import Run
@@ -58,6 +59,7 @@ def _weight(run: Run) -> tuple[int, ...]:
     return (
         run.operations,
         len(run.moves),
+        sum(getattr(world.options, f.name) != f.default for f in fields(PLAIN)),
         len(world.eagle_groups),
         sum(group.speculative for group in world.groups),
         sum(group.block_size for group in world.groups),
@@ -92,6 +94,13 @@ def _with_limit(move: Move, limit: int) -> Move:
 
 
 def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
+    if world.options != PLAIN:
+        yield replace(world, options=PLAIN), moves
+        for option in fields(PLAIN):
+            default: dict[str, Any] = {option.name: option.default}
+            off = replace(world.options, **default)
+            if off != world.options:
+                yield replace(world, options=off), moves
     plain = tuple(replace(group, eagle=False, speculative=0) for group in world.groups)
     if world.eagle_groups or plain != world.groups:
         yield replace(world, use_eagle=False, groups=plain), moves

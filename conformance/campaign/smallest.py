@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from pagedkv.conformance.subjects import Subject, SubjectUnavailable
 from pagedkv.spec import World
-from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Preempt, Submit
+from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Preempt, Schedule, Submit
+from pagedkv.spec.trace.worlds import reason_against
 
 from .minimise import is_same, minimise
 from .runs import Run, replay_moves
@@ -33,8 +34,8 @@ def _minimised_in(subject: Subject, world: World, run: Run) -> Run:
 
 
 def _replayed(subject: Subject, world: World, moves: Sequence[Move]) -> Run | None:
-    """None where the subject is not for such a world."""
-    if subject.refuses(world) is not None:
+    """None where the subject is not for such a world, or nobody is."""
+    if reason_against(world) or subject.refuses(world) is not None:
         return None
     try:
         return replay_moves(subject, world, moves)
@@ -55,8 +56,12 @@ def _plainer(subject: Subject, run: Run) -> Run:
 
 def _plainer_moves(move: Move) -> Iterator[Move]:
     match move:
-        case Admit(lookup="divergent" | "none"):
+        case Admit(lookup="divergent" | "none" | "skip"):
             yield replace(move, lookup="common")
+        case Admit(available=available, reserved=reserved) if available or reserved:
+            yield replace(move, available=0, asynchronous=False, reserved=0)
+        case Schedule(drafts=drafts) if drafts:
+            yield replace(move, drafts=0, accepted=0)
         case Preempt(pop=True) | Finish(pop=True):
             yield replace(move, pop=False)
         case EndPass(release_first=True):
