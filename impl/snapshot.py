@@ -44,8 +44,10 @@ def _marks(
     coordinator: KVCacheCoordinator, ledger: Ledger, names: dict[int, str]
 ) -> Marks[BlockHashWithGroupId]:
     managers = coordinator.single_type_managers
+    # A block that several groups had in one pass may be marked again: the last mark of each counts.
+    fillers = {(group, block): filler for group, block, filler in ledger.filled.rows.tolist()}
     filled: list[set[int]] = [set() for _ in managers]
-    for group, block, filler in ledger.filled.rows.tolist():
+    for (group, block), filler in fillers.items():
         if filler != WITHDRAWN:
             filled[group].add(block)
     published: list[set[tuple[str, int, BlockHashWithGroupId]]] = [set() for _ in managers]

@@ -75,3 +75,6 @@ VIEWS = {
     "get_num_common_prefix_blocks",
 }
 """Methods of a manager that change nothing."""
+
+ZEROING = {"take_new_block_ids", "record_blocks_for_zeroing"}
+"""Methods that change the list of blocks to zero, which no snapshot shows."""
