@@ -131,7 +131,7 @@ class Pair:
         external = 0
         if rng.random() < 0.4:
             is_cut = rng.random() < 0.9
-            external = rng.randint(1, max(1, request.num_tokens - 1 - rng.choice((0, hit))))
+            external = rng.randint(1, max(1, request.num_tokens - hit - rng.choice((0, 1, 1, 1))))
         if is_cut:
             hit -= hit % self.options["scheduler_block_size"]
         hit = hit if is_taken else 0
