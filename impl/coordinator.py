@@ -79,11 +79,11 @@ class KVCacheCoordinator:
                 )
         self.resend_margin: int | None = None
         if resend_boundaries:
-            # What a draft model gives up is read by attention, which keeps it; states end before it.
+            # What a draft model gives up is kept where all is read; what only ends are read of ends before it.
             sizes = [m.block_size for m in self.single_type_managers if m.use_eagle and m.keeps_keys]
             self.resend_margin = min(self.alignment, max(sizes, default=0))
             for manager in self.single_type_managers:
-                manager.resend_margin = 0 if manager.keeps_keys else self.resend_margin
+                manager.resend_margin = self.resend_margin if manager.lets_go else 0
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""
