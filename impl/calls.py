@@ -8,8 +8,6 @@ from torch import Tensor
 
 from pagedkv.spec import Request
 
-from .layout import NOBODY
-
 
 class Asked(NamedTuple):
     """One call for one request; lengths in tokens."""
@@ -44,7 +42,6 @@ class Calls(NamedTuple):
     num_tokens: Tensor
     num_prompt_tokens: Tensor
     junctions: Tensor
-    """``NOBODY`` where there is none."""
     num_processed: Tensor
 
 
@@ -63,7 +60,7 @@ def calls_of(
             end,
             r.num_tokens,
             r.num_prompt_tokens,
-            r.shared_prefix_boundary or NOBODY,
+            r.shared_prefix_boundary,
             r.num_computed_tokens - r.num_in_flight_tokens,
         )
         for r, row, start, end in zip(requests, rows, starts, ends, strict=True)

@@ -79,7 +79,7 @@ class KVCacheCoordinator:
                 )
         self.resend_margin: int | None = None
         if resend_boundaries:
-            # What a draft model gives up is kept where all is read; what only ends are read of ends before it.
+            # Where all is read, what a draft model gives up is kept; where ends are read, they lie before it.
             sizes = [m.block_size for m in self.single_type_managers if m.use_eagle and m.keeps_keys]
             self.resend_margin = min(self.alignment, max(sizes, default=0))
             for manager in self.single_type_managers:

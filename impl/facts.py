@@ -74,12 +74,12 @@ class Facts(ABC):
         is_kept = torch.zeros_like(blocks, dtype=torch.bool)
         if spacing:
             hits = (ends - spare + spacing - 1) // spacing * spacing
-            is_kept = (ends > spare) & (ends > cls.first_read(hits, reach))
+            is_kept = (hits > 0) & (ends > cls.first_read(hits, reach))
         if retention is not None:
             hits = boundaries // alignment * alignment
             hits -= hits % size
-            is_read = (ends[:, None] <= hits + spare) & (ends[:, None] > cls.first_read(hits, reach))
-            is_kept |= is_read.any(1)
+            goes_before, is_read = ends[:, None] <= hits + spare, ends[:, None] > cls.first_read(hits, reach)
+            is_kept |= ((hits > 0) & goes_before & is_read).any(1)
         return is_kept
 
     @classmethod

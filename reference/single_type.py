@@ -254,9 +254,8 @@ class SingleTypeKVCacheManager(FindsHits):
 
     def _boundaries(self, request: Request) -> list[int]:
         """Lengths that are known to be asked for, before they are rounded down to where hits end."""
-        last, junction = request.num_prompt_tokens - 1, request.shared_prefix_boundary
-        resent = [] if self.resend_margin is None else [last - self.resend_margin]
-        return [last, *([junction] if junction else []), *resent]
+        resent = [] if self.resend_margin is None else [request.num_prompt_tokens - 1 - self.resend_margin]
+        return [request.num_prompt_tokens - 1, request.shared_prefix_boundary, *resent]
 
     def _partial_boundaries(self, num_prompt_tokens: int) -> list[int]:
         """Lengths inside blocks that become keys, the shortest first; none where hits end with blocks."""

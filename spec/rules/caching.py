@@ -31,8 +31,9 @@ def is_kept(
     """Whether block ``i`` of a group becomes a key: whether a hit that is meant to be found reads it.
 
     Hits are found by ``alignment``, with a ``retention`` interval once in so many tokens, and at the
-    ``boundaries``, each rounded down to the alignment. With EAGLE a hit in a window reads one block beyond
-    its end as well. An interval is for windows and states; chunks and full attention keep all.
+    ``boundaries``, each rounded down to the alignment, where that leaves something. With EAGLE a hit in a
+    window reads one block beyond its end as well. An interval is for windows and states; chunks and full
+    attention keep all.
     """
     if reads in ("prefix", "chunk") or (reads == "state" and retention is None):
         return True
@@ -41,8 +42,9 @@ def is_kept(
     every = (alignment if retention is None else retention) // block_size
     if every and (read >= every or (i >= spare and (i - spare) % every >= every - read)):
         return True
-    ends = [floor_to(boundary, alignment) // block_size + spare for boundary in boundaries]
-    return retention is not None and any(end - read <= i < end for end in ends)
+    hits = [floor_to(boundary, alignment) for boundary in boundaries if boundary >= alignment]
+    ends = [hit // block_size + spare for hit in hits]
+    return any(end - read <= i < end for end in ends)
 
 
 def keeps_all(

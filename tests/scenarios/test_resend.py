@@ -168,8 +168,8 @@ def test_with_an_interval_states_are_kept_for_a_prompt_sent_again(
 ) -> None:
     # The window's blocks are longer than units, so hits end with blocks, and a draft model gives up one.
     specs = (attention(BLOCK), states(), window(BLOCK, 5))
-    options = {"use_eagle": True, "retention_interval": 0, "resend_boundaries": resends}
-    manager, prompt = deployment(side, *specs, **options), request("r", words(37))
+    manager = deployment(side, *specs, use_eagle=True, retention_interval=0, resend_boundaries=resends)
+    prompt = request("r", words(37))
     for length in (12, 12, 12, 1):
         assert manager.allocate_slots(prompt, length) is not None
         prompt.num_computed_tokens += length
