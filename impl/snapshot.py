@@ -37,6 +37,9 @@ def snapshot_of(coordinator: KVCacheCoordinator) -> Snapshot[BlockHashWithGroupI
         ),
         pins=pins,
         marks=_marks(coordinator, ledger, names),
+        to_zero=tuple(
+            tuple(ledger.new.rows[ledger.new.rows[:, 0] == m.kv_cache_group_id, 1].tolist()) for m in managers
+        ),
     )
 
 

@@ -93,5 +93,13 @@ def check_groups(
         f"block sizes {sizes}, with {len(chunks & drops)} chunked specs that a draft model reads",
         UnsupportedError,
     )
+    for spec in specs:
+        if isinstance(spec, MambaSpec):
+            require(
+                spec.num_speculative_blocks < spec.block_size or spec.num_speculative_blocks == 0,
+                config.DRAFTS_WITHIN_A_BLOCK,
+                f"num_speculative_blocks is {spec.num_speculative_blocks}, block_size {spec.block_size}",
+                UnsupportedError,
+            )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")

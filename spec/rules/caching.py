@@ -42,8 +42,8 @@ def is_kept(
     every = (alignment if retention is None else retention) // block_size
     if every and (read >= every or (i >= spare and (i - spare) % every >= every - read)):
         return True
-    hits = [floor_to(boundary, alignment) for boundary in boundaries if boundary >= alignment]
-    ends = [hit // block_size + spare for hit in hits]
+    lengths = [floor_to(boundary, alignment) for boundary in boundaries]
+    ends = [length // block_size + spare for length in lengths if length > 0]
     return any(end - read <= i < end for end in ends)
 
 

@@ -1,14 +1,16 @@
 """Worlds, moves and outcomes as JSON values, and strictly back.
 
-The form follows the classes: an object has exactly the fields of its class, a tuple is a list. Moves and
-outcomes also carry their ``kind``: the class's name in lower case with underscores, such as ``end_pass``.
+The form follows the classes: an object has the fields of its class and no other, a tuple is a list. Moves and
+outcomes also carry their ``kind``: the class's name in lower case with underscores, such as ``end_pass``. A
+field that has a default may be left out, as in traces that are older than the field.
 Reading makes no object of any other class, whatever the content says.
 """
 
+import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -113,6 +115,18 @@ def _object_of(value: object) -> dict[str, Any]:
 _fields = lru_cache(maxsize=None)(get_type_hints)
 
 
+@cache
+def _optional(cls: Any) -> frozenset[str]:
+    """The fields that have a default."""
+    if issubclass(cls, tuple):
+        return frozenset(cls._field_defaults)
+    return frozenset(
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    )
+
+
 def _is_record(declared: Any) -> bool:
     return hasattr(declared, "__dataclass_fields__") or hasattr(declared, "_fields")
 
@@ -180,10 +194,10 @@ def _decode_object(content: object, cls: type, place: str) -> Any:
     names = [*fields, "kind"] if cls in _KINDS else [*fields]
     if not isinstance(content, dict):
         raise BadContent(place, content, "an object with " + ", ".join(names))
-    unknown, lacking = set(content) - set(names), set(names) - set(content)
+    unknown, lacking = set(content) - set(names), set(names) - set(content) - _optional(cls)
     if unknown or lacking:
         fault = f"with the unknown field {told(min(unknown))}" if unknown else f"without {min(lacking)}"
-        rule = "one with exactly " + ", ".join(names) if names else "one without fields"
+        rule = "one with " + ", ".join(names) if names else "one without fields"
         raise BadContent(place, _Told(f"an object {fault}"), rule)
     if cls in _KINDS and content["kind"] != _KINDS[cls]:
         raise BadContent(f"{place}.kind", content["kind"], _KINDS[cls])
@@ -191,6 +205,7 @@ def _decode_object(content: object, cls: type, place: str) -> Any:
         **{
             name: _decode(content[name], declared, limit_of(cls, name), f"{place}.{name}")
             for name, declared in fields.items()
+            if name in content
         }
     )
 

@@ -17,6 +17,12 @@ def reason_against(world: World) -> str:
                 "a window or chunk has a reach of at least 1, and no other group has one, "
                 f"not {group.kind} and {group.reach}"
             )
+    for group in world.groups:
+        if group.speculative >= max(1, group.block_size):
+            return f"speculative is less than block_size, not {group.speculative} and {group.block_size}"
+    interval = world.options.retention_interval
+    if interval is not None and interval % world.scheduler_block_size:
+        return f"retention_interval is a multiple of {world.scheduler_block_size}, not {interval}"
     chunks = [g for g, group in enumerate(world.groups) if group.kind == "chunk"]
     if chunks and len(set(sizes)) > 1:
         return f"groups beside a chunk have its block_size, not {sizes}"

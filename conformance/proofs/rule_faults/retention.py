@@ -8,7 +8,6 @@ from .fault import planted
 
 _in_caching = partial(planted, "caching.py")
 
-_HITS = "floor_to(boundary, alignment) for boundary in boundaries if boundary >= alignment"
 _RESENT = "floor_to(max(0, num_prompt_tokens - 1 - margin), alignment)"
 
 FAULTS = (
@@ -53,15 +52,15 @@ FAULTS = (
     _in_caching(
         "boundary-not-rounded",
         "A boundary counts where it lies, not where a hit ends before it.",
-        _HITS,
-        "boundary for boundary in boundaries if boundary >= alignment",
+        "[floor_to(boundary, alignment) for boundary in boundaries]",
+        "[*boundaries]",
         (retention.boundary_keeps_what_its_hit_uses,),
     ),
     _in_caching(
         "boundary-of-no-hit",
         "The block that EAGLE gives up of an empty hit is kept.",
-        _HITS,
-        "floor_to(boundary, alignment) for boundary in boundaries",
+        " for length in lengths if length > 0]",
+        " for length in lengths]",
         (retention.boundary_keeps_what_its_hit_uses,),
     ),
     _in_caching(
