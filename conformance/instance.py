@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from pagedkv.spec import Snapshot, World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
@@ -32,6 +33,10 @@ class Instance(Protocol):
     A method that a manager does not have is declared in its subject's capabilities, and the loop
     does not call it.
     """
+
+    def go_on(self, life: Life, prompt: int) -> None:
+        """Let the request go on with another prompt of the world from what is computed on."""
+        ...
 
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
         """The request's hit; the blocks are kept for ``allocate`` and ``truncate``.
@@ -118,6 +123,10 @@ class Instance(Protocol):
 
     def num_free_blocks(self) -> int | None:
         """How many blocks nobody holds, or None if the manager does not tell."""
+        ...
+
+    def take_events(self) -> tuple[EventName, ...] | None:
+        """Drain the events, or None if the manager announces none."""
         ...
 
     def copy(self) -> Self:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal
 
-from pagedkv.reference import KVCacheManager
+from pagedkv.reference import KVCacheManager, Scheduler
 from pagedkv.spec import BlockHash, Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.life import Life
-from pagedkv.spec.moves import Admit, CommonPrefix, Evict, Finish, Move, Preempt, Reset, Truncate
+from pagedkv.spec.moves import Admit, CommonPrefix, Continue, Evict, Finish, Move, Preempt, Reset, Truncate
 from pagedkv.spec.world import Group, Prompt
 
 from .instance import Instance
@@ -39,6 +39,8 @@ class Subject:
     """Why a world is not for it, or None."""
     mixes: tuple[str, ...] | None = None
     """The mixes of groups that it can manage; None: all."""
+    scheduler: Callable[..., Any] = Scheduler
+    """What makes the scheduler of its scheduled lives."""
 
     def can(self, move: Move) -> bool:
         """Whether the subject has what the move asks for."""
@@ -52,6 +54,8 @@ FIRST_FOUR = World((Group("full", 1),), 4, 1, (Prompt((0, 0), 1),), 1, 1)
 def needs(move: Move) -> tuple[str, ...]:
     """The capabilities that a move asks for, beyond those that every subject has."""
     match move:
+        case Continue():
+            return ("continue",)
         case Evict():
             return ("evict",)
         case Reset():
@@ -93,6 +97,7 @@ class OwnRequests:
             cache_salt=prompt.salt,
             lora_name=prompt.lora,
             mm_features=prompt.features(),
+            prompt_embeds=prompt.embeddings(),
         )
 
     def tell_status(self, request: Any, is_running: bool) -> None:
@@ -105,8 +110,11 @@ class OwnRequests:
         return twin
 
 
-def standard_arguments(world: World) -> dict[str, Any]:
-    """What a manager with the standard names is made from; of options only those that the world has."""
+def standard_arguments(world: World, has_events: bool = True) -> dict[str, Any]:
+    """What a manager with the standard names is made from; of options only those that the world has.
+
+    Without ``has_events`` it is not asked for any.
+    """
     arguments: dict[str, Any] = {
         "max_model_len": world.max_model_len,
         "scheduler_block_size": world.scheduler_block_size,
@@ -114,6 +122,8 @@ def standard_arguments(world: World) -> dict[str, Any]:
         "enable_caching": world.enable_caching,
         "use_eagle": world.use_eagle,
     }
+    if world.events and has_events:
+        arguments["enable_kv_cache_events"] = True
     if world.options.max_in_flight_tokens is not None:
         arguments["max_in_flight_tokens"] = world.options.max_in_flight_tokens
     if world.options.watermark_percent:

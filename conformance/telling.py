@@ -18,6 +18,7 @@ class Telling:
         self._flight = state.flight
         self._held = state.held
         self._dispatched = state.dispatched
+        self._announced = state.announced
 
     def transition(
         self,
@@ -27,6 +28,7 @@ class Telling:
         move: Move,
         outcome: Outcome,
         pass_began: Snapshot[KeyName] | None,
+        unspoilt: frozenset[str] = frozenset(),
     ) -> Transition:
         """The move, done, between two snapshots; ``after`` is the loop after it."""
         frees: tuple[tuple[int, ...], ...] = ()
@@ -53,4 +55,7 @@ class Telling:
                 after.lives,
                 after.work,
             ),
+            unspoilt,
+            self._announced,
+            after.events,
         )

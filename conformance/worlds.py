@@ -5,7 +5,7 @@ from math import lcm
 from random import Random
 from typing import Any
 
-from pagedkv.spec.world import KINDS, PLAIN, REACHING, Group, Image, Options, Prompt, World
+from pagedkv.spec.world import KINDS, PLAIN, REACHING, Embed, Group, Image, Options, Prompt, World
 
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
@@ -73,6 +73,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         enable_caching=rng.random() > 0.08,
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
         options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups, lcm(*sizes_used)),
+        # In every third world, by what is drawn already.
+        events=num_blocks % 3 == 0,
     )
 
 
@@ -114,14 +116,40 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
         if rng.random() < 0.1:
             offset = rng.randrange(length)
             images = (Image(rng.choice(("x", "y")), offset, 1),)
-        prompts.append(Prompt(tokens, length, salt, lora, images))
+        embeds: tuple[Embed, ...] = ()
+        if rng.random() < 0.1:
+            embeds = _random_embeds(rng, 0, length)
+        prompts.append(Prompt(tokens, length, salt, lora, images, embeds))
+    if rng.random() < 0.5:
+        prompts.append(_continuation(rng, rng.choice(prompts)))
     if rng.random() < 0.25:
         return _random_twins(rng, prompts[0])
     return tuple(prompts)
 
 
+def _random_embeds(rng: Random, start: int, end: int) -> tuple[Embed, ...]:
+    """Embeddings at the positions of a span."""
+    first = rng.randrange(start, end)
+    return tuple(
+        Embed(at, rng.choice(("x", "y"))) for at in range(first, min(end, first + rng.randint(1, 3)))
+    )
+
+
+def _continuation(rng: Random, prompt: Prompt) -> Prompt:
+    """What a request for the prompt can go on with, in place of one of its output tokens."""
+    kept = rng.randrange(prompt.length, len(prompt.tokens))
+    tokens = (*prompt.tokens[:kept], *(rng.randrange(3) for _ in prompt.tokens[kept:]))
+    length = rng.randint(kept + 1, len(tokens))
+    images, embeds = prompt.images, prompt.embeds
+    if rng.random() < 0.4:
+        images += (Image(rng.choice(("x", "y")), rng.randrange(kept, length), 1),)
+    if rng.random() < 0.4:
+        embeds += _random_embeds(rng, kept, length)
+    return Prompt(tokens, length, prompt.salt, prompt.lora, images, embeds)
+
+
 def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
-    """The same tokens with other salts, adapters and images: none may be taken for another."""
+    """The same tokens with other salts, adapters, images and embeddings: none may be taken for another."""
     first = rng.randrange(prompt.length)
     other = first ^ 1 if first ^ 1 < prompt.length else first // 2
     return (
@@ -130,4 +158,7 @@ def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
         Prompt(prompt.tokens, prompt.length, images=(Image("x", first, 1),)),
         Prompt(prompt.tokens, prompt.length, images=(Image("y", first, 1),)),
         Prompt(prompt.tokens, prompt.length, images=(Image("x", other, 1),)),
+        Prompt(prompt.tokens, prompt.length, embeds=(Embed(first, "x"),)),
+        Prompt(prompt.tokens, prompt.length, embeds=(Embed(first, "y"),)),
+        Prompt(prompt.tokens, prompt.length, embeds=(Embed(other, "x"),)),
     )

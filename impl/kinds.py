@@ -22,7 +22,7 @@ class AttentionManager(SingleTypeKVCacheManager):
         return row[len(row) - (hit % self.block_size > 0) :]
 
     def names_partial(self, named: Tensor, boundaries: Tensor, ends: Tensor, lengths: Tensor) -> Tensor:
-        """Once per holding, when the keys reach it; whatever is named has only shorter ones before it."""
+        """Each once per holding, when the keys reach it: prompts only get longer."""
         return (named < boundaries) & (lengths >= boundaries)
 
 

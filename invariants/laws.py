@@ -8,6 +8,7 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -22,7 +23,7 @@ from pagedkv.spec.moves import (
 from pagedkv.spec.outcomes import Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
-from . import allocation_laws, copy_laws, hit_laws, key_laws, pool_laws, state_laws, table_laws
+from . import allocation_laws, copy_laws, event_laws, hit_laws, key_laws, pool_laws, state_laws, table_laws
 from .breach import Breach
 from .edge import Edge, life_of
 from .law import Law
@@ -75,6 +76,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     copy_laws.once_and_pinned,
     key_laws.full_blocks_become_keys,
     key_laws.partial_prompt_end,
+    key_laws.sent_again_hits,
     pool_laws.taken_from_the_front,
     pool_laws.freed_tails_first,
     pool_laws.touched_leaves_queue,
@@ -85,6 +87,13 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     key_laws.older_holders_come_first,
     key_laws.move_takes_all,
     key_laws.withdrawn_keys_go,
+    event_laws.cleared_by_reset,
+    event_laws.in_order,
+    event_laws.removed_when_gone,
+    event_laws.stored_when_new,
+    event_laws.parents_known,
+    event_laws.tells_the_block,
+    event_laws.replay_rebuilds,
 )
 """Laws on one move. What says more about the cause comes first: the first breach names the fault."""
 
@@ -92,6 +101,7 @@ LAWS: tuple[Law[Any], ...] = (*STATE_LAWS, *EDGE_LAWS)
 
 _MOVES: tuple[type, ...] = (
     Submit,
+    Continue,
     BeginPass,
     Admit,
     Schedule,

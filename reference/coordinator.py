@@ -26,7 +26,7 @@ from .single_type import SingleTypeKVCacheManager
 
 Rows = tuple[list[KVCacheBlock], ...]
 
-_MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
+MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
@@ -40,7 +40,7 @@ def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size:
         return specs[0].block_size
     has_inner_states = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
     all_can = all(
-        spec.block_size == unit or _MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
+        spec.block_size == unit or MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
     )
     return unit if has_inner_states and all_can else scheduler_block_size
 
@@ -66,7 +66,7 @@ class KVCacheCoordinator:
         self.pool = pool
         self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size)
         self.single_type_managers = tuple(
-            _MANAGERS[type(spec)](
+            MANAGERS[type(spec)](
                 spec,
                 pool,
                 pool.enable_caching,
@@ -75,7 +75,7 @@ class KVCacheCoordinator:
                 needs_kv_cache_zeroing=kv_cache_config.needs_kv_cache_zeroing,
                 max_admission_blocks_per_request=None
                 if max_in_flight_tokens is None
-                else _MANAGERS[type(spec)].admission_cap_of(spec, max_in_flight_tokens, max_model_len),
+                else MANAGERS[type(spec)].admission_cap_of(spec, max_in_flight_tokens, max_model_len),
             )
             for g, spec in enumerate(specs)
         )

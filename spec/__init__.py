@@ -9,6 +9,7 @@ from .cache_specs import (
     MambaSpec,
     SlidingWindowSpec,
 )
+from .events import AllBlocksCleared, BlockRemoved, BlockStored, KVCacheEvent
 from .hashing import (
     BlockHash,
     BlockHashWithGroupId,
@@ -20,6 +21,7 @@ from .hashing import (
     make_block_hash_with_group_id,
     sha256,
     sha256_cbor,
+    xxh3_128,
 )
 from .refusals import PreconditionError, UnsupportedError, ValuePreconditionError, require
 from .requests import MultiModalFeature, Request, RequestStatus
@@ -30,12 +32,16 @@ from .world import World
 
 __all__ = [
     "SPEC_VERSION",
+    "AllBlocksCleared",
     "BlockHash",
     "BlockHashWithGroupId",
+    "BlockRemoved",
+    "BlockStored",
     "ChunkedLocalAttentionSpec",
     "FullAttentionSpec",
     "KVCacheBlockCopy",
     "KVCacheConfig",
+    "KVCacheEvent",
     "KVCacheGroupSpec",
     "KVCacheSpec",
     "MambaSpec",
@@ -57,4 +63,5 @@ __all__ = [
     "require",
     "sha256",
     "sha256_cbor",
+    "xxh3_128",
 ]

@@ -66,6 +66,15 @@ class Image:
 
 
 @dataclass(frozen=True)
+class Embed:
+    """An embedding that stands at one position of a prompt in place of the token's."""
+
+    position: int
+    content: str
+    """Stands for its bytes: equal texts are equal embeddings."""
+
+
+@dataclass(frozen=True)
 class Prompt:
     """A token sequence of which the first ``length`` tokens are the prompt."""
 
@@ -75,10 +84,15 @@ class Prompt:
     salt: str | None = None
     lora: str | None = None
     images: tuple[Image, ...] = ()
+    embeds: tuple[Embed, ...] = ()
 
-    def features(self) -> list[MultiModalFeature]:
-        """The images as a request carries them."""
-        return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images]
+    def features(self, start: int = 0) -> list[MultiModalFeature]:
+        """The images that begin at ``start`` or later, as a request carries them."""
+        return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images if i.offset >= start]
+
+    def embeddings(self, start: int = 0) -> dict[int, bytes]:
+        """The embeddings from ``start`` on, as a request carries them."""
+        return {e.position: e.content.encode() for e in self.embeds if e.position >= start}
 
 
 @dataclass(frozen=True)
@@ -132,6 +146,8 @@ class World:
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
     options: Options = PLAIN
     """What it has beyond requests that come, run and go."""
+    events: bool = False
+    """Whether the manager announces what enters and leaves its cache."""
 
     @cached_property
     def max_model_len(self) -> int:

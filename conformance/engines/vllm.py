@@ -3,9 +3,12 @@
 Only the snapshot looks inside. vLLM is imported when the subject is made.
 """
 
+import os
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+from unittest.mock import patch
 
 from pagedkv.conformance.instance import Instance
 from pagedkv.conformance.standard import StandardInstance
@@ -15,11 +18,20 @@ from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import CopyName, HandOffName
 
 SUPPORTED = "0.28."
+_RETENTION = "VLLM_PREFIX_CACHE_RETENTION_INTERVAL"
+_OTHER_EVENTS = (
+    "its announcements tell neither where a block starts nor extra keys by hash unit, and where blocks are "
+    "left out they have more tokens than their hashes stand for"
+)
 
 
 def vllm() -> Subject:
     """The subject. Raises ``SubjectUnavailable`` when that release is not installed."""
-    return Subject("vllm", installed_release(), "exact", _make, refuses=_refuses)
+    missing = {
+        "continue": "only its scheduler lets a request go on with more prompt, in a private method",
+        "events": _OTHER_EVENTS,
+    }
+    return Subject("vllm", installed_release(), "exact", _make, missing, refuses=_refuses)
 
 
 def installed_release() -> str:
@@ -41,12 +53,28 @@ def _refuses(world: World) -> str | None:
             return "vLLM has no prefix caching over several groups of one spec alone"
         if world.groups[0].block_size != world.unit:
             return "vLLM hashes a single group by its block size"
+    if any(prompt.embeds for prompt in world.prompts):
+        return "vLLM takes embeddings as tensors, and hashes one for every position of the prompt"
+    options = world.options
+    if options.resend_boundaries:
+        return "vLLM keeps no boundary for a prompt that is sent again"
+    if options.needs_zeroing and not world.state_block_size:
+        return "vLLM zeroes blocks in models with states only"
+    if options.retention_interval is not None and not ({"window", "mamba"} & {g.kind for g in world.groups}):
+        return "vLLM takes a retention interval only for windows and states"
     return None
 
 
 def _make(world: World) -> Instance:
     # A preempted request is freed like any other: the engine has no call for work that never ran.
-    return StandardInstance(world, make_manager(world), _Requests(world), _snapshot, can_withdraw=False)
+    return StandardInstance(
+        world,
+        make_manager(world),
+        _Requests(world),
+        partial(_snapshot, world),
+        can_withdraw=False,
+        has_events=False,
+    )
 
 
 def make_manager(world: World) -> Any:
@@ -56,7 +84,11 @@ def make_manager(world: World) -> Any:
     from vllm.v1.core.kv_cache_utils import init_none_hash
 
     init_none_hash(sha256)
-    return KVCacheManager(_config(world), **standard_arguments(world))
+    arguments = standard_arguments(world, has_events=False)
+    interval = arguments.pop("retention_interval", None)
+    # vLLM asks for it where it makes the manager's coordinator.
+    with patch.dict(os.environ, {} if interval is None else {_RETENTION: str(interval)}):
+        return KVCacheManager(_config(world), **arguments)
 
 
 def make_hasher(unit: int) -> Any:
@@ -150,7 +182,7 @@ class _Requests:
         raise NotImplementedError("a vLLM request cannot be copied")
 
 
-def _snapshot(manager: Any) -> Snapshot[Any]:
+def _snapshot(world: World, manager: Any) -> Snapshot[Any]:
     pool, managers = manager.block_pool, manager.coordinator.single_type_managers
     others = pool.cached_block_hashes_by_block
     requests = {r: None for m in managers for r in m.req_to_blocks}
@@ -190,4 +222,6 @@ def _snapshot(manager: Any) -> Snapshot[Any]:
         ),
         pins={r: tuple(b.block_id for b in blocks) for r, blocks in manager._partial_tail_pins.items()},
         marks=None,
+        # It lists blocks in every model with states, and the private blocks of copies in all.
+        to_zero=tuple(tuple(m.new_block_ids) if world.options.needs_zeroing else () for m in managers),
     )

@@ -10,12 +10,14 @@ from pagedkv.conformance.worlds import MIXES
 _NEEDS: Mapping[str, str] = {
     coverage.WITHDRAWN: "withdraw",
     coverage.WITHDRAWN_KEYS: "withdraw",
+    coverage.CONTINUED: "continue",
     coverage.DIVERGENT: "divergent lookup",
     coverage.TRUNCATION: "truncate",
     coverage.TRUNCATION_REFUSED: "truncate",
     coverage.EVICT: "evict",
     coverage.RESET: "reset",
     coverage.RESET_REFUSED: "reset",
+    coverage.STORED_AND_REMOVED: "events",
 }
 """The capability without which a behaviour cannot occur."""
 

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple, get_args
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.outcomes import Outcome
-from pagedkv.spec.snapshot import HandOffName
+from pagedkv.spec.snapshot import HandOffName, KeyName
 
 MAX_LINE_BYTES = 4 * 2**20
 MAX_FILE_BYTES = 256 * 2**20
@@ -56,13 +57,17 @@ _LIMITS = {
     "Prompt.tokens": Limit(*_INT64, fewest=1, longest=100_000),
     "Prompt.length": Limit(1, 100_000),
     "Prompt.images": Limit(longest=1000),
+    "Prompt.embeds": Limit(longest=1000),
     "Image.offset": Limit(0, 100_000),
     "Image.length": Limit(1, 100_000),
+    "Embed.position": Limit(0, 100_000),
     "Submit.prompt": Limit(0, 63),
+    "Continue.prompt": Limit(0, 63),
     "Raised.message": Limit(text=MAX_TEXT),
+    "Stored.extras": Limit(text=MAX_TEXT),
 }
 
-_ANSWERS = frozenset(cls.__name__ for cls in (*get_args(Outcome), HandOffName))
+_ANSWERS = frozenset(cls.__name__ for cls in (*get_args(Outcome), *get_args(EventName), HandOffName, KeyName))
 
 
 def limit_of(cls: type, field: str) -> Limit:

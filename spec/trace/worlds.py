@@ -45,4 +45,8 @@ def _against_prompt(prompt: Prompt) -> str:
             return f"has images within its {prompt.length} tokens, not at {image.offset} for {image.length}"
         if lengths.setdefault(image.identifier, image.length) != image.length:
             return f"has one length for each image identifier, not two for {image.identifier!r}"
+    positions = [embed.position for embed in prompt.embeds]
+    for i, position in enumerate(positions):
+        if position >= prompt.length or position in positions[:i]:
+            return f"has one embedding each at positions before {prompt.length}, not another at {position}"
     return ""

@@ -137,9 +137,9 @@ def each_group_takes_new_blocks_before_the_next_holds_its_hit(tiny: Any, patch: 
     add, allocate = SingleTypeKVCacheManager.add_hit, SingleTypeKVCacheManager.allocate_new_blocks
     waiting: dict[Any, Callable[[], None]] = {}
 
-    def late(self: Any, request_id: str, *others: Any) -> Any:
+    def late(self: Any, call: Any) -> Any:
         waiting.pop(self, lambda: None)()
-        return allocate(self, request_id, *others)
+        return allocate(self, call)
 
     patch.setattr(
         SingleTypeKVCacheManager,
@@ -154,7 +154,7 @@ def states_are_shared_without_a_copy(tiny: Any, patch: Patch) -> None:
     patch.setattr(
         MambaManager,
         "allocate_new_blocks",
-        lambda self, request_id, hit, *others: allocate(self, request_id, 0, *others),
+        lambda self, call: allocate(self, call._replace(hit=0)),
     )
 
 

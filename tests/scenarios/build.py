@@ -71,6 +71,7 @@ def deployment(
     flagged: Sequence[int] = (),
     max_model_len: int = 4096,
     zeroes: bool = False,
+    unit: int = UNIT,
     **options: Any,
 ) -> Any:
     """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups.
@@ -85,7 +86,7 @@ def deployment(
         config,
         max_model_len=max_model_len,
         scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
-        hash_block_size=UNIT,
+        hash_block_size=unit,
         **options,
     )
 

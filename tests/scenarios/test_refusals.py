@@ -65,7 +65,6 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             "Config/covered",
             UnsupportedError,
         ),
-        (lambda side: manager(side, enable_kv_cache_events=True), "Config/covered", UnsupportedError),
         (lambda side: manager(side, dcp_world_size=2), "Config/covered", UnsupportedError),
         (lambda side: manager(side, num_prefill_lookahead=1), "Config/covered", UnsupportedError),
     ],

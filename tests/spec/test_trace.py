@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from pagedkv.conformance.worlds import random_world
 from pagedkv.spec import SPEC_VERSION
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -53,7 +55,7 @@ from pagedkv.spec.trace import (
     write_trace,
 )
 
-from .trace_samples import MOVES, OUTCOMES, TRACE
+from .trace_samples import EVENTS, MOVES, OUTCOMES, TRACE
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 counts = st.integers(0, 1_000_000)
@@ -64,6 +66,7 @@ hand_offs = st.builds(HandOffName, names, answers, answers, answers)
 
 moves = st.one_of(
     st.builds(Submit, names, st.integers(0, 63)),
+    st.builds(Continue, names, st.integers(0, 63)),
     st.builds(BeginPass),
     st.builds(Admit, names, counts, st.sampled_from(["common", "divergent", "none"])),
     st.builds(Schedule, names, counts),
@@ -94,6 +97,7 @@ outcomes = st.one_of(
 def test_the_samples_have_every_kind() -> None:
     assert {type(move) for move in MOVES} == set(get_args(Move))
     assert {type(outcome) for outcome in OUTCOMES} == {*get_args(Outcome), type(None)}
+    assert {type(event) for event in EVENTS} == set(get_args(EventName))
 
 
 @given(moves)
@@ -135,7 +139,7 @@ def test_a_trace_is_ascii_lines_with_their_kinds_and_numbers(tmp_path: Path) -> 
     assert (header["format"], header["format_version"]) == ("pagedkv-trace", 1)
     assert (header["spec_version"], header["steps"]) == (SPEC_VERSION, len(MOVES))
     assert [step["step"] for step in steps] == [*range(1, len(MOVES) + 1)]
-    assert [step["move"]["kind"] for step in steps[-5:]] == [
+    assert [step["move"]["kind"] for step in steps[6:11]] == [
         "end_pass",
         "evict",
         "reset",

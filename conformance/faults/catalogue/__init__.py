@@ -5,17 +5,21 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from . import (
     allocation,
     capacity,
+    continuations,
     copies,
     counts,
+    events,
     hashing,
     index,
     keys,
     lookup,
     passes,
     queue,
+    scheduling,
     torch_arguments,
     torch_copies,
     torch_counts,
+    torch_events,
     torch_holders,
     torch_index,
     torch_lookup,
@@ -32,6 +36,7 @@ _IN_MODEL = (
     queue,
     index,
     hashing,
+    continuations,
     lookup,
     windows,
     capacity,
@@ -40,6 +45,8 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    scheduling,
+    events,
 )
 _IN_TENSORS = (
     torch_ring,
@@ -52,6 +59,7 @@ _IN_TENSORS = (
     torch_passes,
     torch_copies,
     torch_arguments,
+    torch_events,
 )
 
 
