@@ -2,12 +2,12 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import allocation
+from pagedkv.spec.clauses import allocation, pool, worker
 
 from .elsewhere import without_option
 
 _WINDOWS = ("window", "full+window", "full+window+window")
-_WITH_STATES = ("full+mamba", "full+window+mamba")
+_WITH_STATES = ("full+mamba",)
 
 _LOADS = without_option("has_connector")
 _LOOKAHEAD = without_option("num_lookahead_tokens")
@@ -35,16 +35,18 @@ FAULTS = (
             "    for share in shares:\n"
             "        pool.hold(share.kept)\n",
         ),
-        (allocation.HITS_BEFORE_NEW,),
+        (worker.WRITES_ALONE, allocation.HITS_BEFORE_NEW, pool.QUEUED_WHEN_UNHELD),
         "every run takes blocks beside hits",
+        "the block is taken and hit at once, which shows in what is read",
     ),
     PlantedFault(
         "torch-loads-not-predicted",
         "Blocks for what others have computed are not counted when it is asked what fits.",
         "the prediction lacks a term",
         Patch("impl/allocation.py", "sum(share.loaded + share.taken for", "sum(share.taken for"),
-        (allocation.PREDICTION_IS_EXACT,),
+        (allocation.PREDICTION_IS_EXACT, allocation.NONE_CHANGES_NOTHING),
         _LOADS,
+        mixes=("full",),
     ),
     PlantedFault(
         "torch-hit-before-a-load-held",
@@ -83,6 +85,7 @@ FAULTS = (
         ),
         (allocation.COVERS_THE_TOKENS,),
         _LOOKAHEAD,
+        mixes=("full",),
     ),
     PlantedFault(
         "torch-watermark-for-all",
@@ -93,7 +96,7 @@ FAULTS = (
             "is_admitted = request.status in (RequestStatus.PREEMPTED, RequestStatus.WAITING)",
             "is_admitted = bool(request.status)",
         ),
-        (allocation.WATERMARK,),
+        (allocation.PREDICTION_IS_EXACT, allocation.WATERMARK),
         _WATERMARK,
     ),
     PlantedFault(
@@ -101,7 +104,7 @@ FAULTS = (
         "The watermark stays free though nothing is scheduled.",
         "a request that fits is never admitted",
         Patch("impl/manager.py", "self._watermark(request) * has_scheduled_reqs", "self._watermark(request)"),
-        (allocation.WATERMARK,),
+        (allocation.PREDICTION_IS_EXACT, allocation.WATERMARK),
         _WATERMARK,
     ),
     PlantedFault(
@@ -132,6 +135,7 @@ FAULTS = (
         Patch("impl/allocation.py", "    if asked.whole:\n", "    if asked.whole < 0:\n"),
         (allocation.WHOLE_SEQUENCE_FITS,),
         _WHOLE,
+        mixes=("full",),
     ),
     PlantedFault(
         "torch-boundary-tail-one-block-short",
@@ -223,5 +227,6 @@ FAULTS = (
         Patch("impl/allocation.py", "loaded[: share.loaded * asked.lists_loaded]", "loaded"),
         (allocation.LISTS_NEW_BLOCKS,),
         _ZEROING,
+        mixes=("full",),
     ),
 )
