@@ -77,3 +77,6 @@ VIEWS = {
     "get_num_common_prefix_blocks",
 }
 """Methods of a manager that change nothing."""
+
+EVENTS = {"take_events"}
+"""Methods about what no snapshot shows: events have tests of their own."""
