@@ -5,7 +5,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from pagedkv.spec import World, get_request_block_hasher, init_none_hash, sha256
+from pagedkv.spec import Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.hashing import HashTriple
 
 from .standard import StandardInstance
@@ -61,9 +61,16 @@ def hash_function_of(world: World) -> Callable[[HashTriple], bytes]:
 
 
 def torch_instance(
-    world: World, manager_type: Any, device: str = "cpu", tells_state: bool = True
+    world: World,
+    manager_type: Any,
+    device: str = "cpu",
+    tells_state: bool = True,
+    request_type: Callable[..., Any] = Request,
 ) -> StandardInstance:
-    """An instance of the torch manager, or of a copy of it. Fixes the seed of hashes."""
+    """An instance of the torch manager, or of a copy of it with requests of its own vocabulary.
+
+    Fixes the seed of hashes.
+    """
     hash_fn = hash_function_of(world)
     init_none_hash(hash_fn, seed="pagedkv")
     manager = manager_type(world.kv_cache_config(), **standard_arguments(world), device=device)
@@ -71,5 +78,5 @@ def torch_instance(
         # Room for all blocks and no hole: the ring wraps all the time, and has to close its holes soon.
         queue = manager.block_pool.queue
         queue.cells = queue.cells[: max(1, world.num_blocks - 1)].clone()
-    requests = OwnRequests(world, hasher=get_request_block_hasher(world.unit, hash_fn))
+    requests = OwnRequests(world, request_type, get_request_block_hasher(world.unit, hash_fn))
     return StandardInstance(world, manager, requests, manager_type.snapshot if tells_state else None)

@@ -57,4 +57,8 @@ def _model(package: str, fault: PlantedFault) -> Callable[[World], Instance]:
 
 def _tensors(package: str, fault: PlantedFault) -> Callable[[World], Instance]:
     manager_type = import_module(f"{package}.impl").KVCacheManager
-    return lambda world: torch_instance(world, manager_type, tells_state=fault.tells_state)
+    # The status of a request is compared with those of the copy.
+    request_type = import_module(f"{package}.spec").Request
+    return lambda world: torch_instance(
+        world, manager_type, tells_state=fault.tells_state, request_type=request_type
+    )

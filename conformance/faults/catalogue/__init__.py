@@ -16,6 +16,7 @@ from . import (
     passes,
     queue,
     scheduling,
+    torch_arguments,
     torch_copies,
     torch_counts,
     torch_events,
@@ -57,6 +58,7 @@ _IN_TENSORS = (
     torch_lookup,
     torch_passes,
     torch_copies,
+    torch_arguments,
     torch_events,
 )
 
