@@ -51,9 +51,11 @@ def test_it_equals_the_calls_one_by_one(device: torch.device, monkeypatch: pytes
     served_alone: list[str] = []
     allocate_slots = KVCacheManager.allocate_slots
 
-    def counted(manager: KVCacheManager, request: Request, *arguments: Any) -> KVCacheBlocks | None:
+    def counted(
+        manager: KVCacheManager, request: Request, *arguments: Any, **options: Any
+    ) -> KVCacheBlocks | None:
         served_alone.append(request.request_id)
-        return allocate_slots(manager, request, *arguments)
+        return allocate_slots(manager, request, *arguments, **options)
 
     monkeypatch.setattr(KVCacheManager, "allocate_slots", counted)
 

@@ -28,11 +28,14 @@ class BatchesOfOne:
         return getattr(self._manager, name)
 
     def allocate_slots(
-        self, request: Request, num_new_tokens: int, hit: int, blocks: KVCacheBlocks | None
+        self, request: Request, num_new_tokens: int, hit: int, blocks: KVCacheBlocks | None, **options: Any
     ) -> KVCacheBlocks | None:
         """What the manager answers, asked in its way."""
-        if hit:
-            return self._manager.allocate_slots(request, num_new_tokens, hit, blocks)
+        # A batch has no options, and leaves the watermark free of whoever waits.
+        if hit or any(value for name, value in options.items() if name != "has_scheduled_reqs"):
+            return self._manager.allocate_slots(request, num_new_tokens, hit, blocks, **options)
+        if not options.get("has_scheduled_reqs", True) and self._manager.watermark_blocks:
+            return self._manager.allocate_slots(request, num_new_tokens, hit, blocks, **options)
         _, (answer,) = self._manager.allocate_slots_batch([request], num_new_tokens)
         return answer
 
