@@ -50,6 +50,10 @@ def taken_of(state: LoopState, found: Found | None, available: int) -> tuple[int
     if available <= hit:
         return hit, 0
     cut = hit - hit % state.world.scheduler_block_size
+    groups = zip(state.world.groups, found.rows if found else (), strict=False)
+    if any(len(row) * group.block_size < cut for group, row in groups if group.kind != "mamba"):
+        # A window lags: of it no part is loaded that lies before the hit.
+        return hit, 0
     return cut, available - cut
 
 

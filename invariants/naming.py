@@ -102,7 +102,7 @@ class Names:
         if interval is not None:
             asked = [self.length - 1, self._life.junction]
             if world.options.resend_boundaries:
-                asked.append(self.length - 1 - (world.resend_margin if is_state else 0))
+                asked.append(self.length - 1 - world.resend_margin)
             ends += [n - n % alignment for n in asked]
         if is_state:
             return any(n // size == i + 1 for n in ends)
