@@ -6,7 +6,7 @@ from functools import partial
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, Move, Schedule
-from pagedkv.spec.world import Embed, Prompt
+from pagedkv.spec.world import PLAIN, Embed, Prompt
 
 from .minimise import is_same, minimise
 from .runs import Run
@@ -60,6 +60,7 @@ def _weight(run: Run) -> tuple[int, ...]:
         len(run.moves),
         len(world.eagle_groups),
         sum(group.speculative for group in world.groups),
+        sum(value != getattr(PLAIN, name) for name, value in vars(world.options).items()),
         sum(group.block_size for group in world.groups),
         sum((p.salt is not None) + (p.lora is not None) + len(p.images) + len(p.embeds) for p in prompts),
         world.num_blocks,
@@ -99,6 +100,9 @@ def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant
         yield replace(world, use_eagle=False, groups=same), moves
     if any(group.speculative for group in world.groups):
         yield replace(world, groups=tuple(replace(group, speculative=0) for group in world.groups)), moves
+    for name, value in vars(PLAIN).items():
+        if getattr(world.options, name) != value:
+            yield replace(world, options=replace(world.options, **{name: value})), moves
 
 
 def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:

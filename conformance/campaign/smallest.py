@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pagedkv.conformance.subjects import Subject, SubjectUnavailable
-from pagedkv.spec import World
+from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Preempt, Submit
 
 from .minimise import is_same, minimise
@@ -33,12 +33,12 @@ def _minimised_in(subject: Subject, world: World, run: Run) -> Run:
 
 
 def _replayed(subject: Subject, world: World, moves: Sequence[Move]) -> Run | None:
-    """None where the subject is not for such a world."""
+    """None where the subject is not for such a world, or nobody is."""
     if subject.refuses(world) is not None:
         return None
     try:
         return replay_moves(subject, world, moves)
-    except SubjectUnavailable:
+    except (PreconditionError, SubjectUnavailable):
         return None
 
 

@@ -55,10 +55,10 @@ def hunt(
     with faulty_subject(fault) as subject:
         where = fault.unrelated
         if isinstance(where, Unrelated):
-            runs = _runs(subject, seed, where.mixes, where, UNRELATED_OPERATIONS)
+            runs = _runs(subject, seed, where.mixes, where.options, where, UNRELATED_OPERATIONS)
             elsewhere = next((run.breaches[0] for run in runs if run.breaches), None)
         operations = 0
-        for run in _runs(subject, seed, fault.mixes, Avoided(frozenset()), budget):
+        for run in _runs(subject, seed, fault.mixes, fault.options, Avoided(frozenset()), budget):
             operations += run.operations
             if run.breaches and (best is None or is_same(run, best)):
                 shorter = smallest(run, subject) if shortens else run
@@ -77,11 +77,18 @@ def hunt(
     )
 
 
-def _runs(subject: Subject, seed: int, mixes: tuple[str, ...], avoided: Avoids, budget: int) -> Iterator[Run]:
+def _runs(
+    subject: Subject,
+    seed: int,
+    mixes: tuple[str, ...],
+    options: tuple[str, ...],
+    avoided: Avoids,
+    budget: int,
+) -> Iterator[Run]:
     """The runs of a campaign, until they have spent the budget."""
     number = operations = 0
     while operations < budget:
-        run = random_run(subject, seed, number, mixes, avoided)
+        run = random_run(subject, seed, number, mixes, avoided, options=options)
         operations += run.operations
         number += 1
         yield run
