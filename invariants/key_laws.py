@@ -39,12 +39,20 @@ def partial_prompt_end(edge: Edge) -> Iterator[str]:
     A longer prompt that the request has gone on with has another end, which the next call may be past.
     """
     wanted = edge.names.partial if edge.names else frozenset()
-    for block, key in wanted:
+    for block, key in wanted - edge.names.resent if edge.names else wanted:
         if key not in edge.after.keys[block]:
             yield f"block {block} has the prompt's end {key}, and its keys are {list(edge.after.keys[block])}"
     for block, key in edge.gained() - edge.arrived() - wanted:
         if key.num_tokens % edge.shape.sizes[key.group]:
             yield f"block {block} got {key}, which {edge.move} does not name"
+
+
+@law(allocation.RESEND_BOUNDARIES)
+def resend_boundaries(edge: Edge) -> Iterator[str]:
+    """The call that reaches the longest prefix that the same prompt can hit, inside a block, names it."""
+    for block, key in edge.names.resent if edge.names else ():
+        if key not in edge.after.keys[block]:
+            yield f"block {block} has {key}, to be hit again, and its keys are {list(edge.after.keys[block])}"
 
 
 @law(index.KEYS_STAY)
