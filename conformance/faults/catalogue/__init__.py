@@ -3,17 +3,21 @@
 from pagedkv.conformance.faults.fault import PlantedFault
 
 from . import (
+    admission,
     allocation,
     capacity,
     continuations,
     copies,
     counts,
     hashing,
+    in_flight,
     index,
     keys,
+    loads,
     lookup,
     passes,
     queue,
+    retention,
     torch_copies,
     torch_counts,
     torch_holders,
@@ -25,6 +29,7 @@ from . import (
     torch_tables,
     windows,
     withdrawal,
+    zeroing,
 )
 
 _IN_MODEL = (
@@ -41,6 +46,11 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    loads,
+    admission,
+    zeroing,
+    retention,
+    in_flight,
 )
 _IN_TENSORS = (
     torch_ring,
