@@ -100,6 +100,9 @@ def _random_options(
     }
     if names is None:
         names = rng.sample(sorted(chosen), rng.randint(1, 4))
+        # A load can fail in part only where attention is alone: that is one mix of many.
+        if all(group.kind == "full" for group in groups):
+            names.append("has_connector")
     return Options(**{name: chosen[name] for name in names})
 
 

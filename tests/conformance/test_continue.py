@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pagedkv.conformance.standard import StandardInstance
 from pagedkv.conformance.loop import LoopState, apply_move, is_enabled
+from pagedkv.conformance.standard import StandardInstance
 from pagedkv.conformance.subjects import OwnRequests, make_reference, standard_arguments
 from pagedkv.conformance.wording import step_in_words
 from pagedkv.invariants.breach import Breach

@@ -1,7 +1,6 @@
 """What breaks the laws where steps are in flight, connectors load, pools keep a reserve and workers zero."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -9,7 +8,7 @@ from pagedkv.invariants import allocation_laws, key_laws, pool_laws, state_laws,
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Loaded, Schedule, Settle, Submit
 from pagedkv.spec.outcomes import Allocated
-from pagedkv.spec.world import Group, Options, Prompt
+from pagedkv.spec.world import Group, Prompt
 
 from .build import (
     ATTENTION,
@@ -27,13 +26,8 @@ from .build import (
     objections,
     run,
     table,
+    with_options,
 )
-
-
-def with_options(world: World, **options: Any) -> World:
-    """The world with these options."""
-    return replace(world, options=Options(**options))
-
 
 FLYING = with_options(ATTENTION, max_in_flight=1)
 CONNECTED = with_options(ATTENTION, has_connector=True, needs_zeroing=True)
