@@ -29,7 +29,7 @@ def admit(state: LoopState, move: Admit) -> Outcome:
         found = count(state, lambda: state.instance.lookup(life, move.lookup == "divergent", is_skipped))
         life = state.lives[life.request] = life._replace(junction=found.junction)
     hit, external = taken_of(state, found, move.available)
-    if found and found.diverged and not external:
+    if found and found.diverged and not (external and _is_loadable(state, found, hit)):
         # Nobody supplies what the lagging group lacks: the common hit is for another attempt.
         return Waits(found)
     is_behind = move.asynchronous and external > 0
@@ -55,6 +55,14 @@ def taken_of(state: LoopState, found: Found | None, available: int) -> tuple[int
         # A window lags: of it no part is loaded that lies before the hit.
         return hit, 0
     return cut, available - cut
+
+
+def _is_loadable(state: LoopState, found: Found, hit: int) -> bool:
+    """Whether only states are missing up to ``hit``: what attention lacks of it, no load brings."""
+    return all(
+        group.kind == "mamba" or len(row) * group.block_size >= hit
+        for group, row in zip(state.world.groups, found.rows, strict=True)
+    )
 
 
 def schedule(state: LoopState, move: Schedule) -> Outcome:

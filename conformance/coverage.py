@@ -5,10 +5,24 @@ A run that claims one and never shows it has proved nothing.
 
 from collections.abc import Iterator
 
+from pagedkv.invariants.call import Call
+from pagedkv.invariants.shape import shape_of
 from pagedkv.invariants.view import Transition
 from pagedkv.spec.event_names import Removed, Stored
-from pagedkv.spec.moves import Admit, Continue, EndPass, Evict, Preempt, Reset, Schedule
+from pagedkv.spec.moves import (
+    Admit,
+    BeginPass,
+    Continue,
+    EndPass,
+    Evict,
+    Loaded,
+    Preempt,
+    Reset,
+    Schedule,
+    Settle,
+)
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, Waits
+from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.snapshot import KeyName
 
@@ -38,6 +52,19 @@ EVICT = "keys evicted by call"
 RESET = "reset"
 RESET_REFUSED = "reset refused"
 STORED_AND_REMOVED = "keys announced and others taken back at once"
+LOADED_IN_STEP = "load in the step"
+LOADED_BEHIND = "load behind the step"
+LOAD_FAILED = "failed load"
+LOAD_FAILED_IN_PART = "partly failed load"
+PASS_IN_FLIGHT = "pass beside a step in flight"
+FREE_WAITED = "free that waited for a step"
+DRAFT_ACCEPTED = "draft accepted"
+DRAFT_REJECTED = "draft rejected"
+KEPT_FREE = "refused for a reserve"
+TOO_LONG = "refused for all its tokens"
+ZEROED = "block zeroed"
+LEFT_OUT = "block left out by an interval"
+SENT_AGAIN = "hit of a prompt sent again"
 
 ALL = tuple(value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str))
 
@@ -54,10 +81,13 @@ def shown_by(t: Transition) -> Iterator[str]:
         yield from _shown_by_allocation(t, outcome)
     elif isinstance(outcome, Waits) and isinstance(move, Admit) and not (found and found.diverged):
         yield CHUNK_WAIT
-    elif isinstance(outcome, Stepped) and isinstance(move, EndPass) and outcome.hand_offs:
-        yield HAND_OFF
-        if move.release_first:
-            yield HAND_OFF_AFTER_RELEASE
+    elif isinstance(outcome, Stepped) and isinstance(move, EndPass):
+        if outcome.hand_offs:
+            yield HAND_OFF
+            if move.release_first:
+                yield HAND_OFF_AFTER_RELEASE
+        if outcome.zeroed:
+            yield ZEROED
     elif isinstance(outcome, Viewed):
         yield TRUNCATION if outcome.rows is not None else TRUNCATION_REFUSED
     elif isinstance(move, Continue):
@@ -74,6 +104,15 @@ def shown_by(t: Transition) -> Iterator[str]:
         yield EVICT
     elif isinstance(move, Reset) and isinstance(outcome, Answered):
         yield RESET if outcome.value else RESET_REFUSED
+    elif isinstance(move, BeginPass) and t.flight.is_busy:
+        yield PASS_IN_FLIGHT
+    elif isinstance(move, Settle) and any(t.flight.frees):
+        yield FREE_WAITED
+    elif isinstance(move, Loaded):
+        if not move.valid:
+            yield LOAD_FAILED
+        elif move.valid < t.lives[move.request].computed:
+            yield LOAD_FAILED_IN_PART
 
 
 def _shown_by_lookup(t: Transition, found: Found) -> Iterator[str]:
@@ -84,6 +123,11 @@ def _shown_by_lookup(t: Transition, found: Found) -> Iterator[str]:
     if found.diverged:
         yield DIVERGENT
     yield from _eagle_drops(t)
+    if t.world.options.resend_boundaries and found.hit and not found.diverged:
+        life = t.lives[t.move.request]  # type: ignore[union-attr]
+        length = t.world.prompts[life.prompt].length
+        if found.hit == resend_length(length, t.world.hit_alignment, t.world.resend_margin):
+            yield SENT_AGAIN
 
 
 def _eagle_drops(t: Transition) -> Iterator[str]:
@@ -109,7 +153,9 @@ def _shown_by_allocation(t: Transition, outcome: Allocated) -> Iterator[str]:
         lasts = [row[-1:] for row in found.rows] if found else []
         waits = any(last and last[0] in blocks for last, blocks in zip(lasts, filled, strict=False))
         yield DEFERRAL if waits else FAILED
+        yield from _reasons_of_refusal(t, outcome)
         return
+    yield from _shown_by_options(t, outcome)
     life = t.lives[t.move.request]  # type: ignore[union-attr]
     if found and any(found.hit % group.block_size for group in world.groups):
         yield PARTIAL_HIT
@@ -124,3 +170,32 @@ def _shown_by_allocation(t: Transition, outcome: Allocated) -> Iterator[str]:
         yield EVICTION
     if any(len(holders) > 1 for holders in t.after.index.values()):
         yield DUPLICATE
+
+
+def _reasons_of_refusal(t: Transition, outcome: Allocated) -> Iterator[str]:
+    """What a call was refused for that would have found its blocks free."""
+    life = t.lives[t.move.request]  # type: ignore[union-attr]
+    call = Call(t, shape_of(t.world), life, outcome, isinstance(t.move, Admit))
+    free = len(call.queue)
+    if call.needs() <= free and not call.waits_for():
+        yield KEPT_FREE if call.needs() > free - call.spare() else TOO_LONG
+
+
+def _shown_by_options(t: Transition, outcome: Allocated) -> Iterator[str]:
+    """What a served call shows that plain deployments do not have."""
+    move, options = t.move, t.world.options
+    if outcome.external:
+        yield LOADED_IN_STEP if outcome.num_new_tokens else LOADED_BEHIND
+    if isinstance(move, Schedule) and move.drafts:
+        if move.accepted:
+            yield DRAFT_ACCEPTED
+        if move.accepted < move.drafts:
+            yield DRAFT_REJECTED
+    if options.retention_interval is not None:
+        request = move.request  # type: ignore[union-attr]
+        for g, row in enumerate(t.after.tables[request]):
+            first = t.before.num_cached[request][g] if request in t.before.num_cached else 0
+            if any(
+                block and not t.after.keys[block] for block in row[first : t.after.num_cached[request][g]]
+            ):
+                yield LEFT_OUT

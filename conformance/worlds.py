@@ -24,8 +24,11 @@ MIXES = (
 """The mixes of groups that are drawn from; ``full+full`` have different specs."""
 
 
-def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
-    """A world with one of ``mixes``; the same ``rng`` state gives the same world."""
+def random_world(rng: Random, mixes: tuple[str, ...] = MIXES, options: Sequence[str] | None = None) -> World:
+    """A world with one of ``mixes``; the same ``rng`` state gives the same world.
+
+    ``options`` are the names of those that it has; None: chance says which.
+    """
     mix = rng.choice(mixes).split("+")
     unit = rng.choice((1, 1, 2, 4))
     sizes = dict.fromkeys(KINDS, unit)
@@ -72,14 +75,18 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         use_eagle=eagle == "all",
         enable_caching=rng.random() > 0.08,
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
-        options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups, lcm(*sizes_used)),
+        options=_random_options(rng, groups, lcm(*sizes_used), options),
         # In every third world, by what is drawn already.
         events=num_blocks % 3 == 0,
     )
 
 
-def _random_options(rng: Random, groups: Sequence[Group], scheduler_block_size: int) -> Options:
-    """A few of the options, each with values small enough to matter."""
+def _random_options(
+    rng: Random, groups: Sequence[Group], scheduler_block_size: int, names: Sequence[str] | None
+) -> Options:
+    """These options, or else often a few, each with values small enough to matter."""
+    if names is None and rng.random() < 0.4:
+        return PLAIN
     drops = max((group.speculative for group in groups), default=0)
     chosen: dict[str, Any] = {
         "num_lookahead_tokens": rng.randint(1, 3),
@@ -93,7 +100,11 @@ def _random_options(rng: Random, groups: Sequence[Group], scheduler_block_size: 
         "resend_boundaries": True,
         "has_connector": True,
     }
-    names = rng.sample(sorted(chosen), rng.randint(1, 4))
+    if names is None:
+        names = rng.sample(sorted(chosen), rng.randint(1, 4))
+        # A load can fail in part only where attention is alone: that is one mix of many.
+        if all(group.kind == "full" for group in groups):
+            names.append("has_connector")
     return Options(**{name: chosen[name] for name in names})
 
 

@@ -75,6 +75,15 @@ def prediction_is_exact(edge: Edge) -> Iterator[str]:
         yield f"{what} and takes {taken}"
 
 
+@law(allocation.WATERMARK, Admit)
+def watermark(edge: Edge) -> Iterator[str]:
+    """A request that is admitted beside others leaves the watermark's share of the pool free."""
+    call, percent = edge.served, edge.world.options.watermark_percent
+    left = len(edge.after.queue)
+    if call and edge.work and 100 * (left + 1) <= percent * edge.world.num_blocks:
+        yield f"request {call.request} leaves {left} free of {edge.world.num_blocks}, not {percent} percent"
+
+
 @law(copies.SAME_PASS_WAITS, Admit)
 def same_pass_waits(edge: Edge) -> Iterator[str]:
     """A hit that starts from a block which this pass fills is answered None."""

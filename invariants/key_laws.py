@@ -40,7 +40,7 @@ def partial_prompt_end(edge: Edge) -> Iterator[str]:
     A longer prompt that the request has gone on with has another end, which the next call may be past.
     """
     wanted = edge.names.partial if edge.names else frozenset()
-    for block, key in wanted:
+    for block, key in wanted - edge.names.resent if edge.names else wanted:
         if key not in edge.after.keys[block]:
             yield f"block {block} has the prompt's end {key}, and its keys are {list(edge.after.keys[block])}"
     for block, key in edge.gained() - edge.arrived() - wanted:
@@ -66,6 +66,14 @@ def sent_again_hits(edge: Edge) -> Iterator[str]:
             f"p{life.prompt} of {length} tokens hits {again.common} when it is sent again, and could hit "
             f"{reachable}; kinds alone {again.alone}"
         )
+
+
+@law(allocation.RESEND_BOUNDARIES)
+def resend_boundaries(edge: Edge) -> Iterator[str]:
+    """The call that reaches the longest prefix that the same prompt can hit, inside a block, names it."""
+    for block, key in edge.names.resent if edge.names else ():
+        if key not in edge.after.keys[block]:
+            yield f"block {block} has {key}, to be hit again, and its keys are {list(edge.after.keys[block])}"
 
 
 @law(index.KEYS_STAY)

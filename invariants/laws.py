@@ -48,6 +48,7 @@ STATE_LAWS: tuple[Law[State], ...] = (
 """Laws on one snapshot."""
 
 EDGE_LAWS: tuple[Law[Edge], ...] = (
+    hit_laws.off,
     hit_laws.aligned,
     hit_laws.blocks_cover_it,
     hit_laws.longest,
@@ -55,7 +56,6 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     hit_laws.junction,
     hit_laws.divergent,
     hit_laws.longest_holder_answers,
-    hit_laws.off,
     hit_laws.read_only,
     hit_laws.truncation,
     hit_laws.common_prefix,
@@ -65,6 +65,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     copy_laws.owner_keeps_its_block,
     allocation_laws.hits_before_new,
     allocation_laws.whole_sequence_fits,
+    allocation_laws.watermark,
     allocation_laws.prediction_is_exact,
     allocation_laws.same_pass_waits,
     allocation_laws.none_changes_nothing,
@@ -77,6 +78,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     key_laws.full_blocks_become_keys,
     key_laws.partial_prompt_end,
     key_laws.sent_again_hits,
+    key_laws.resend_boundaries,
     pool_laws.taken_from_the_front,
     pool_laws.freed_tails_first,
     pool_laws.touched_leaves_queue,

@@ -17,13 +17,19 @@ def boundaries(world: World, shape: Shape, g: int, prompt: int) -> set[int]:
     """Lengths of a prompt inside blocks of a group that are to become keys."""
     if not shape.is_fine:
         return set()
-    unit, length = world.unit, world.prompts[prompt].length
-    named = {length - length % unit}
-    if world.options.resend_boundaries:
-        # A state is read at the hit itself, attention also what the draft model gives up.
-        given_up = world.resend_margin if shape.is_state[g] else 0
-        named.add(max((n for n in range(0, length, unit) if n + given_up < length), default=0))
+    length = world.prompts[prompt].length
+    named = {length - length % world.unit, resent_boundary(world, shape, g, prompt)}
     return {n for n in named if n % shape.sizes[g]}
+
+
+def resent_boundary(world: World, shape: Shape, g: int, prompt: int) -> int:
+    """What a group keeps of a prompt so that the same prompt can hit as much as ever; 0 for nothing."""
+    if not world.options.resend_boundaries:
+        return 0
+    # A state is read at the hit itself, attention also what the draft model gives up.
+    given_up = world.resend_margin if shape.is_state[g] else 0
+    length = world.prompts[prompt].length
+    return max((n for n in range(0, length, world.unit) if n + given_up < length), default=0)
 
 
 class Names:
@@ -58,6 +64,13 @@ class Names:
         """Blocks that are filled, with the keys that these become."""
         self.partial = frozenset(self._partial())
         """Blocks with a boundary of the prompt inside, with that as key, where it is made now."""
+        self.resent = frozenset(
+            (block, key)
+            for block, key in self.partial
+            if key.num_tokens == resent_boundary(t.world, shape, key.group, life.prompt)
+            and key.num_tokens < self.length - self.length % t.world.unit
+        )
+        """Those that are not the prompt's end and are kept for the same prompt sent again."""
         self.counted = tuple(max(first[g], self._up_to(g, end) // size) for g, size in enumerate(shape.sizes))
         """Per group up to which block keys were made then."""
 

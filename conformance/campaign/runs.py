@@ -54,11 +54,17 @@ class Run:
 
 
 def world_of_run(
-    seed: int, number: int, mixes: Sequence[str], subject: Subject, avoided: Avoids
+    seed: int,
+    number: int,
+    mixes: Sequence[str],
+    subject: Subject,
+    avoided: Avoids,
+    options: Sequence[str] | None = None,
 ) -> tuple[Random, World]:
     """The world of a run, one that is for the subject, and the state of chance after drawing it."""
     rng = Random(f"{seed}/{number}")
-    world = next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
+    draws = _draws(rng, mixes, subject, avoided, options)
+    world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
         world = replace(world, options=Options(max_in_flight=world.options.max_in_flight))
         # A pool that has just room for the longest request: nobody waits for ever in it either.
@@ -82,16 +88,16 @@ def refusals_of_run(
     seed: int, number: int, mixes: Sequence[str], subject: Subject, avoided: Avoids
 ) -> Iterator[str]:
     """Why worlds were drawn in vain for a run."""
-    draws = _draws(Random(f"{seed}/{number}"), mixes, subject, avoided)
+    draws = _draws(Random(f"{seed}/{number}"), mixes, subject, avoided, None)
     return takewhile(bool, (refusal for _, refusal in draws))
 
 
 def _draws(
-    rng: Random, mixes: Sequence[str], subject: Subject, avoided: Avoids
+    rng: Random, mixes: Sequence[str], subject: Subject, avoided: Avoids, options: Sequence[str] | None
 ) -> Iterator[tuple[World, str]]:
     """Worlds without end, each with the reason against it; an empty one for those that are taken."""
     while True:
-        world = random_world(rng, tuple(mixes))
+        world = random_world(rng, tuple(mixes), options)
         by_choice = "of a kind that the expectations leave out" if avoided.world(world) else ""
         yield world, subject.refuses(world) or by_choice
 
@@ -103,13 +109,15 @@ def random_run(
     mixes: Sequence[str],
     avoided: Avoids,
     before_move: Callable[[Move], None] = lambda move: None,
+    options: Sequence[str] | None = None,
 ) -> Run:
     """Run ``number`` of a campaign: random moves until one breaks something or the run is long enough.
 
     In one run of ``RUNS_PER_SCHEDULED`` the scheduler chooses the moves, until every request has ended.
+    Its world has the ``options`` of these names; None: chance says which.
     The same arguments give the same run on every machine.
     """
-    rng, world = world_of_run(seed, number, mixes, subject, avoided)
+    rng, world = world_of_run(seed, number, mixes, subject, avoided, options)
     bout = Bout(world, subject)
     if is_scheduled(number):
         return _scheduled(rng, bout, subject, avoided, before_move)

@@ -62,6 +62,7 @@ def _weight(run: Run) -> tuple[int, ...]:
         sum(getattr(world.options, f.name) != f.default for f in fields(PLAIN)),
         len(world.eagle_groups),
         sum(group.speculative for group in world.groups),
+        sum(value != getattr(PLAIN, name) for name, value in vars(world.options).items()),
         sum(group.block_size for group in world.groups),
         sum((p.salt is not None) + (p.lora is not None) + len(p.images) + len(p.embeds) for p in prompts),
         world.num_blocks,
@@ -111,6 +112,9 @@ def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant
         yield replace(world, events=False), moves
     if any(group.speculative for group in world.groups):
         yield replace(world, groups=tuple(replace(group, speculative=0) for group in world.groups)), moves
+    for name, value in vars(PLAIN).items():
+        if getattr(world.options, name) != value:
+            yield replace(world, options=replace(world.options, **{name: value})), moves
 
 
 def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pagedkv.conformance.subjects import Subject, SubjectUnavailable
-from pagedkv.spec import World
+from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Preempt, Schedule, Submit
 from pagedkv.spec.trace.worlds import reason_against
 
@@ -39,7 +39,7 @@ def _replayed(subject: Subject, world: World, moves: Sequence[Move]) -> Run | No
         return None
     try:
         return replay_moves(subject, world, moves)
-    except SubjectUnavailable:
+    except (PreconditionError, SubjectUnavailable):
         return None
 
 

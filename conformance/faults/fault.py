@@ -20,6 +20,8 @@ class Unrelated:
     is_taken: Callable[[World], bool] = lambda world: True
     avoid: tuple[str, ...] = ()
     """The capabilities whose moves are left out."""
+    options: tuple[str, ...] = ()
+    """The names of the options that the worlds have, and no others."""
 
     def move(self, move: Move) -> bool:
         """Whether the move is left out."""
@@ -50,6 +52,8 @@ class PlantedFault:
     """Clauses whose checks find it in the same move."""
     mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS
     """The mixes of groups in which it is looked for."""
+    options: tuple[str, ...] = ()
+    """The names of the options that the worlds have in which it is looked for, and no others."""
     tells_state: bool = True
     """Whether the faulty manager shows its state. If not, the worker alone has to find the fault."""
     shortest: int | None = None

@@ -56,10 +56,11 @@ def hunt(
     with faulty_subject(fault) as subject:
         where = fault.unrelated
         if isinstance(where, Unrelated):
-            runs = _runs(subject, seed, where.mixes, where, UNRELATED_OPERATIONS)
+            runs = _runs(subject, seed, where.mixes, where.options, where, UNRELATED_OPERATIONS)
             elsewhere = next((run.breaches[0] for run in runs if run.breaches), None)
         operations = 0
-        for run in _runs(subject, seed, fault.mixes, Avoided(frozenset()), budget, fault.is_in_scheduler):
+        nothing = Avoided(frozenset())
+        for run in _runs(subject, seed, fault.mixes, fault.options, nothing, budget, fault.is_in_scheduler):
             operations += run.operations
             if run.breaches and (best is None or is_same(run, best)):
                 shorter = smallest(run, subject) if shortens else run
@@ -82,6 +83,7 @@ def _runs(
     subject: Subject,
     seed: int,
     mixes: tuple[str, ...],
+    options: tuple[str, ...],
     avoided: Avoids,
     budget: int,
     only_scheduled: bool = False,
@@ -89,8 +91,9 @@ def _runs(
     """The runs of a campaign, until they have spent the budget; all, or those under the scheduler."""
     number = operations = 0
     while operations < budget:
-        if is_scheduled(number) or not only_scheduled:
-            run = random_run(subject, seed, number, mixes, avoided)
+        # Under the scheduler worlds lose most of their options.
+        if is_scheduled(number) if only_scheduled else not (options and is_scheduled(number)):
+            run = random_run(subject, seed, number, mixes, avoided, options=options)
             operations += run.operations
             yield run
         number += 1

@@ -1,11 +1,13 @@
 """Which behaviours a check must have shown before it may say that it found nothing."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pagedkv.conformance import coverage
 from pagedkv.conformance.campaign.expectations import Avoided
-from pagedkv.conformance.subjects import Subject
+from pagedkv.conformance.subjects import FIRST_FOUR, Subject
 from pagedkv.conformance.worlds import MIXES
+from pagedkv.spec.world import PLAIN, Options
 
 _NEEDS: Mapping[str, str] = {
     coverage.WITHDRAWN: "withdraw",
@@ -21,6 +23,22 @@ _NEEDS: Mapping[str, str] = {
 }
 """The capability without which a behaviour cannot occur."""
 
+_OPTIONS: Mapping[str, Options] = {
+    coverage.LOADED_IN_STEP: Options(has_connector=True),
+    coverage.LOADED_BEHIND: Options(has_connector=True),
+    coverage.LOAD_FAILED: Options(has_connector=True),
+    coverage.LOAD_FAILED_IN_PART: Options(has_connector=True),
+    coverage.PASS_IN_FLIGHT: Options(max_in_flight=1),
+    coverage.FREE_WAITED: Options(max_in_flight=1),
+    coverage.DRAFT_ACCEPTED: Options(max_drafts=1),
+    coverage.DRAFT_REJECTED: Options(max_drafts=1),
+    coverage.TOO_LONG: Options(full_sequence_must_fit=True),
+    coverage.ZEROED: Options(needs_zeroing=True),
+    coverage.LEFT_OUT: Options(retention_interval=0),
+    coverage.SENT_AGAIN: Options(resend_boundaries=True),
+}
+"""What a world has to have for it."""
+
 
 def must_be_shown(subject: Subject, mixes: Sequence[str], avoided: Avoided) -> tuple[str, ...]:
     """The behaviours that runs over all mixes must show of a subject that is to be equal to the reference.
@@ -30,7 +48,12 @@ def must_be_shown(subject: Subject, mixes: Sequence[str], avoided: Avoided) -> t
     if subject.strictness != "exact" or set(mixes) != set(MIXES):
         return ()
     off = {*subject.missing, *avoided.names}
-    return tuple(behaviour for behaviour in coverage.ALL if _NEEDS.get(behaviour) not in off)
+    return tuple(
+        behaviour
+        for behaviour in coverage.ALL
+        if _NEEDS.get(behaviour) not in off
+        and not subject.refuses(replace(FIRST_FOUR, options=_OPTIONS.get(behaviour, PLAIN)))
+    )
 
 
 def are_counted(subject: Subject) -> bool:

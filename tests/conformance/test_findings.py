@@ -8,6 +8,7 @@ from pagedkv.conformance.campaign import campaign
 from pagedkv.conformance.campaign.campaign import Finding, check
 from pagedkv.conformance.campaign.children import Plan
 from pagedkv.conformance.campaign.expectations import Avoided
+from pagedkv.conformance.campaign.minimise import is_same
 from pagedkv.conformance.campaign.runs import Run, random_run
 from pagedkv.conformance.campaign.shrinker import Shrinker
 from pagedkv.conformance.campaign.smallest import smallest
@@ -28,7 +29,7 @@ def runs(subject: Subject) -> list[Run]:
     """Lives that show one fault, the longest first."""
     all_runs = (random_run(subject, 0, number, ("full",), Avoided(frozenset())) for number in range(20))
     breaking = [run for run in all_runs if run.breaches]
-    alike = [run for run in breaking if type(run.moves[-1]) is type(breaking[0].moves[-1])]
+    alike = [run for run in breaking if is_same(run, breaking[0])]
     return sorted(alike, key=lambda run: -len(run.moves))
 
 

@@ -16,6 +16,7 @@ from pagedkv.conformance.report.text import conclusion, summary
 from pagedkv.conformance.scopes import SCOPES
 from pagedkv.conformance.subjects import reference
 from pagedkv.conformance.worlds import MIXES
+from pagedkv.spec import World
 from pagedkv.spec.clauses import pool
 
 NOTHING = Avoided(frozenset())
@@ -55,6 +56,19 @@ def test_what_the_subject_lacks_or_a_line_leaves_out_need_not_be_shown() -> None
         coverage.RESET_REFUSED,
         coverage.WITHDRAWN,
         coverage.WITHDRAWN_KEYS,
+    }
+
+
+def test_what_only_refused_worlds_can_show_need_not_be_shown() -> None:
+    def refuses(world: World) -> str | None:
+        return "no connector" if world.options.has_connector else None
+
+    owed = must_be_shown(replace(reference(), refuses=refuses), MIXES, NOTHING)
+    assert set(coverage.ALL) - set(owed) == {
+        coverage.LOADED_IN_STEP,
+        coverage.LOADED_BEHIND,
+        coverage.LOAD_FAILED,
+        coverage.LOAD_FAILED_IN_PART,
     }
 
 

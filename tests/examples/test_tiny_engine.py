@@ -134,18 +134,18 @@ def what_never_ran_keeps_its_keys(tiny: Any, patch: Patch) -> None:
 
 
 def each_group_takes_new_blocks_before_the_next_holds_its_hit(tiny: Any, patch: Patch) -> None:
-    add, allocate = SingleTypeKVCacheManager.add_hit, SingleTypeKVCacheManager.allocate_new_blocks
-    waiting: dict[Any, Callable[[], None]] = {}
+    add_hit, add_external = SingleTypeKVCacheManager.add_hit, SingleTypeKVCacheManager.add_external
+    allocate = SingleTypeKVCacheManager.allocate_new_blocks
+    waiting: dict[Any, Any] = {}
 
     def late(self: Any, call: Any) -> Any:
-        waiting.pop(self, lambda: None)()
+        if self in waiting:
+            add_hit(self, call, waiting.pop(self))
+            add_external(self, call)
         return allocate(self, call)
 
-    patch.setattr(
-        SingleTypeKVCacheManager,
-        "add_hit",
-        lambda self, *hit: waiting.update({self: lambda: add(self, *hit)}),
-    )
+    patch.setattr(SingleTypeKVCacheManager, "add_hit", lambda self, call, row: waiting.update({self: row}))
+    patch.setattr(SingleTypeKVCacheManager, "add_external", lambda self, call: None)
     patch.setattr(SingleTypeKVCacheManager, "allocate_new_blocks", late)
 
 

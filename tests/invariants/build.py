@@ -17,7 +17,7 @@ from pagedkv.spec import Snapshot, World
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move, Schedule, Submit
 from pagedkv.spec.outcomes import Allocated, Found, Viewed, Waits
 from pagedkv.spec.snapshot import KeyName
-from pagedkv.spec.world import Group, Prompt
+from pagedkv.spec.world import Group, Options, Prompt
 
 TOKENS = (0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0)
 
@@ -70,6 +70,11 @@ def last(world: World, *moves: Move) -> Transition:
     """The last of these moves."""
     story = start(world)
     return [story.move(move) for move in moves][-1]
+
+
+def with_options(world: World, **options: Any) -> World:
+    """The world with these options."""
+    return replace(world, options=Options(**options))
 
 
 def run(request: str, prompt: int, passes: int = 1, lookup: Any = "common") -> tuple[Move, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from pagedkv.spec.moves import Evict
 from pagedkv.spec.trace import BadTrace, Step, read_trace, trace_schema, write_trace
 
 from .trace_samples import EVENTS, FOUND, MOVES, OUTCOMES, TRACE
@@ -133,7 +134,8 @@ def test_the_longest_lists_of_a_prompt(tmp_path: Path, name: str, most: int) -> 
 
 
 def test_no_list_has_more_than_a_million_entries(tmp_path: Path) -> None:
-    header, line = lines_of(tmp_path / "a.jsonl", (Step(MOVES[7], None),))
+    evict = next(move for move in MOVES if isinstance(move, Evict))
+    header, line = lines_of(tmp_path / "a.jsonl", (Step(evict, None),))
     line["move"]["blocks"] = [0] * 1_000_001
     path = tmp_path / "b.jsonl"
     path.write_text(json.dumps(header) + "\n" + json.dumps(line, separators=(",", ":")) + "\n")

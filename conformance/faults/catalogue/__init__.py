@@ -3,6 +3,7 @@
 from pagedkv.conformance.faults.fault import PlantedFault
 
 from . import (
+    admission,
     allocation,
     capacity,
     continuations,
@@ -10,11 +11,14 @@ from . import (
     counts,
     events,
     hashing,
+    in_flight,
     index,
     keys,
+    loads,
     lookup,
     passes,
     queue,
+    retention,
     scheduling,
     torch_arguments,
     torch_copies,
@@ -29,6 +33,7 @@ from . import (
     torch_tables,
     windows,
     withdrawal,
+    zeroing,
 )
 
 _IN_MODEL = (
@@ -45,6 +50,11 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    loads,
+    admission,
+    zeroing,
+    retention,
+    in_flight,
     scheduling,
     events,
 )

@@ -4,7 +4,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import allocation, freeing, worker
 
-from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_CACHING, WITHOUT_SPECULATIVE_BLOCKS
+from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_SPECULATIVE_BLOCKS
 
 FAULTS = (
     PlantedFault(
@@ -12,21 +12,20 @@ FAULTS = (
         "Each group takes its new blocks before the next group has touched its hit.",
         "one group's new blocks evict another group's hit",
         Patch(
-            "reference/manager.py",
-            "            for manager, row in asked:\n"
-            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n"
-            "        new_rows = [\n"
-            "            manager.allocate_new_blocks(request_id, num_new_computed_tokens, start, end, is_first)\n"
-            "            for manager in managers\n"
-            "        ]\n",
-            "            pass\n"
-            "        new_rows = []\n"
+            "reference/allocation.py",
             "        for manager, row in asked:\n"
-            "            if is_first:\n"
-            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n"
-            "            new_rows.append(\n"
-            "                manager.allocate_new_blocks(request_id, num_new_computed_tokens, start, end, is_first)\n"
-            "            )\n",
+            "            manager.add_hit(call, row)\n"
+            "        for manager in managers:\n"
+            "            manager.add_external(call)\n"
+            "    return [manager.allocate_new_blocks(call) for manager in managers]\n",
+            "        pass\n"
+            "    new_rows = []\n"
+            "    for manager, row in asked:\n"
+            "        if call.is_first:\n"
+            "            manager.add_hit(call, row)\n"
+            "            manager.add_external(call)\n"
+            "        new_rows.append(manager.allocate_new_blocks(call))\n"
+            "    return new_rows\n",
         ),
         (allocation.HITS_BEFORE_NEW, worker.WRITES_ALONE),
         ATTENTION_ALONE,
@@ -38,19 +37,19 @@ FAULTS = (
         "A request has its hit in its table before it is known whether the rest fits.",
         "None after a partial change",
         Patch(
-            "reference/manager.py",
-            "        if to_take > self.block_pool.get_num_free_blocks():\n"
-            "            return None\n"
-            "\n"
-            "        if is_first:\n"
-            "            for manager, row in asked:\n"
-            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n",
-            "        free = self.block_pool.get_num_free_blocks()\n"
-            "        if is_first:\n"
-            "            for manager, row in asked:\n"
-            "                manager.add_hit(request_id, row, num_new_computed_tokens)\n"
-            "        if to_take > free:\n"
-            "            return None\n",
+            "reference/allocation.py",
+            "    if sum(manager.blocks_to_take(call, row) for manager, row in asked) > free:\n"
+            "        return None\n"
+            "    if call.is_first:\n"
+            "        for manager, row in asked:\n"
+            "            manager.add_hit(call, row)\n",
+            "    taken = sum(manager.blocks_to_take(call, row) for manager, row in asked)\n"
+            "    if call.is_first:\n"
+            "        for manager, row in asked:\n"
+            "            manager.add_hit(call, row)\n"
+            "    if taken > free:\n"
+            "        return None\n"
+            "    if call.is_first:\n",
         ),
         (allocation.NONE_CHANGES_NOTHING,),
         "every pool fills up",
@@ -61,8 +60,8 @@ FAULTS = (
         "a table entry is rewritten while its request runs",
         Patch(
             "reference/single_type.py",
-            "        if hit % self.block_size:\n",
-            "        if start % self.block_size:\n",
+            "        if call.hit % self.block_size:\n",
+            "        if call.start % self.block_size:\n",
         ),
         (allocation.TABLES_APPEND_ONLY,),
         "every run has chunks that start inside a block",
@@ -73,8 +72,8 @@ FAULTS = (
         "skipped blocks are freed by the dispatched count",
         Patch(
             "reference/manager.py",
-            "self.remove_skipped_blocks(request_id, num_processed)",
-            "self.remove_skipped_blocks(request_id, end)",
+            "self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)",
+            "self.remove_skipped_blocks(request_id, call.end)",
         ),
         (allocation.COVERS_THE_TOKENS,),
         ATTENTION_ALONE,
@@ -101,24 +100,11 @@ FAULTS = (
         "a request waits for blocks that it holds itself",
         Patch(
             "reference/manager.py",
-            "        self.remove_skipped_blocks(request_id, num_processed)\n"
-            "        asked = list(zip(managers, hit_rows, strict=True))\n"
-            "        if any(manager.waits_for_pass(row, start) for manager, row in asked):\n"
+            "        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)\n",
+            "        asked = zip(managers, rows, strict=True)\n"
+            "        if sum(m.blocks_to_take(call, row) for m, row in asked) > self.block_pool.get_num_free_blocks():\n"
             "            return None\n"
-            "        to_take = sum(\n"
-            "            manager.blocks_to_take(request_id, row, num_new_computed_tokens, end) for manager, row in asked\n"
-            "        )\n"
-            "        if to_take > self.block_pool.get_num_free_blocks():\n"
-            "            return None\n",
-            "        asked = list(zip(managers, hit_rows, strict=True))\n"
-            "        if any(manager.waits_for_pass(row, start) for manager, row in asked):\n"
-            "            return None\n"
-            "        to_take = sum(\n"
-            "            manager.blocks_to_take(request_id, row, num_new_computed_tokens, end) for manager, row in asked\n"
-            "        )\n"
-            "        if to_take > self.block_pool.get_num_free_blocks():\n"
-            "            return None\n"
-            "        self.remove_skipped_blocks(request_id, num_processed)\n",
+            "        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)\n",
         ),
         (allocation.SKIPPED_ARE_FREED,),
         ATTENTION_ALONE,
@@ -187,8 +173,8 @@ FAULTS = (
         "the worker's table slips against the manager's",
         Patch(
             "reference/single_type.py",
-            "return answered + row[num_old:]",
-            "return answered + [block for block in row[num_old:] if block]",
+            "return new + row[num_old:]",
+            "return new + [block for block in row[num_old:] if block]",
         ),
         (allocation.ANSWERS_NEW_ENTRIES,),
         ATTENTION_ALONE,
@@ -197,7 +183,11 @@ FAULTS = (
         "private-block-not-answered",
         "The answer lacks the private block of the hit.",
         "the worker reads on from the shared block",
-        Patch("reference/single_type.py", "            answered.append(private.block_id)\n", ""),
+        Patch(
+            "reference/single_type.py",
+            "            new.append(private.block_id)\n",
+            "",
+        ),
         (allocation.ANSWERS_NEW_ENTRIES,),
         COARSE,
     ),
@@ -218,7 +208,7 @@ FAULTS = (
         "The table that a worker is sent lacks the null entries.",
         "the worker's table slips against the manager's",
         Patch(
-            "reference/manager.py",
+            "reference/views.py",
             "return self.get_blocks(request_id).get_block_ids()",
             "return tuple([i for i in row if i] for row in self.get_blocks(request_id).get_block_ids())",
         ),
@@ -231,7 +221,7 @@ FAULTS = (
         "The table that a worker is sent ends with a null entry that the manager's does not have.",
         "the worker's table is one entry ahead",
         Patch(
-            "reference/manager.py",
+            "reference/views.py",
             "return self.get_blocks(request_id).get_block_ids()",
             "return tuple([*row, 0] for row in self.get_blocks(request_id).get_block_ids())",
         ),
@@ -239,4 +229,3 @@ FAULTS = (
         "every run sends tables",
     ),
 )
-_ = WITHOUT_CACHING

@@ -13,7 +13,7 @@ FAULTS = (
         "hit blocks in the queue are not counted",
         Patch(
             "reference/single_type.py",
-            "queued = sum(not block.is_null and block.ref_cnt == 0 for block in hit_blocks)",
+            "queued = sum(block_id != 0 and self.block_pool.ref_counts[block_id] == 0 for block_id in row)",
             "queued = 0",
         ),
         (pool.NEVER_MORE_THAN_FREE,),
@@ -25,8 +25,8 @@ FAULTS = (
         "an estimate refuses what fits",
         Patch(
             "reference/single_type.py",
-            "queued = sum(not block.is_null and block.ref_cnt == 0 for block in hit_blocks)",
-            "queued = sum(not block.is_null for block in hit_blocks)",
+            "queued = sum(block_id != 0 and self.block_pool.ref_counts[block_id] == 0 for block_id in row)",
+            "queued = sum(block_id != 0 for block_id in row) if call.is_first else 0",
         ),
         (allocation.PREDICTION_IS_EXACT,),
         WITHOUT_CACHING,
@@ -37,8 +37,8 @@ FAULTS = (
         "copy-on-write's block is not counted",
         Patch(
             "reference/single_type.py",
-            "hit % self.block_size != 0 or self.moves_own_entry(request_id)",
-            "self.moves_own_entry(request_id)",
+            "call.hit % self.block_size != 0 or self.moves_own_entry(call.request_id)",
+            "self.moves_own_entry(call.request_id)",
         ),
         (pool.NEVER_MORE_THAN_FREE,),
         COARSE,
@@ -50,8 +50,8 @@ FAULTS = (
         "copy-on-write's block is not counted",
         Patch(
             "reference/single_type.py",
-            "hit % self.block_size != 0 or self.moves_own_entry(request_id)",
-            "hit % self.block_size != 0",
+            "call.hit % self.block_size != 0 or self.moves_own_entry(call.request_id)",
+            "call.hit % self.block_size != 0",
         ),
         (pool.NEVER_MORE_THAN_FREE,),
         COARSE,
@@ -60,7 +60,11 @@ FAULTS = (
         "estimate-one-too-high",
         "Each group counts one block more than it takes.",
         "an over-estimate refuses what fits",
-        Patch("reference/single_type.py", ".taken + queued + copied", ".taken + queued + copied + 1"),
+        Patch(
+            "reference/single_type.py",
+            "return taken + queued + copied",
+            "return taken + queued + copied + 1",
+        ),
         (allocation.PREDICTION_IS_EXACT,),
         "every pool fills up",
     ),
@@ -69,9 +73,9 @@ FAULTS = (
         "A call that would take the last free block is answered None.",
         "a request that needs the whole pool waits for ever",
         Patch(
-            "reference/manager.py",
-            "if to_take > self.block_pool.get_num_free_blocks():",
-            "if to_take >= self.block_pool.get_num_free_blocks():",
+            "reference/allocation.py",
+            "blocks_to_take(call, row) for manager, row in asked) > free:",
+            "blocks_to_take(call, row) for manager, row in asked) >= free:",
         ),
         (allocation.PREDICTION_IS_EXACT,),
         "every pool fills up",
@@ -82,9 +86,9 @@ FAULTS = (
         "an over-estimate refuses what fits",
         Patch(
             "reference/single_type.py",
-            "copied = hit % self.block_size",
-            "queued += self.growth(row_length, end, request_id not in self.rows).padding\n"
-            "        copied = hit % self.block_size",
+            "copied = call.hit % self.block_size",
+            "queued += self.growth(len(row) + external, call).padding\n"
+            "        copied = call.hit % self.block_size",
         ),
         (allocation.PREDICTION_IS_EXACT,),
         ATTENTION_ALONE,
@@ -93,7 +97,11 @@ FAULTS = (
         "model-length-never-reached",
         "A call that ends at the model's length is refused.",
         "the last token of a request is never computed",
-        Patch("reference/manager.py", "end <= self.max_model_len", "end < self.max_model_len"),
+        Patch(
+            "reference/guards.py",
+            "call.end <= max_model_len",
+            "call.end < max_model_len",
+        ),
         (allocation.ASKS_FOR_SOMETHING,),
         "every run has requests that reach the model's length",
     ),

@@ -42,8 +42,8 @@ FAULTS = (
         "a consumer writes into the shared tail",
         Patch(
             "reference/single_type.py",
-            "        if hit % self.block_size:\n",
-            "        if hit % self.block_size < 0:\n",
+            "        if call.hit % self.block_size:\n",
+            "        if call.hit % self.block_size < 0:\n",
         ),
         (copies.CONSUMER_GETS_PRIVATE_BLOCK, worker.WRITES_ALONE, index.PROMOTION),
         COARSE,
@@ -134,4 +134,3 @@ FAULTS = (
         mixes=("full+mamba+mamba",),
     ),
 )
-_ = index

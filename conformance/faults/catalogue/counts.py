@@ -11,7 +11,11 @@ FAULTS = (
         "hit-not-touched",
         "A request starts its table with a hit and does not count as a holder of its blocks.",
         "a hit is added without touching its blocks",
-        Patch("reference/single_type.py", "        self.block_pool.touch(hit_blocks)\n", ""),
+        Patch(
+            "reference/single_type.py",
+            "        self.block_pool.touch(BlockList(self.block_pool, row))\n",
+            "",
+        ),
         (pool.COUNT_IS_HOLDERS,),
         WITHOUT_CACHING,
         also=(pool.TOUCHED_LEAVES_QUEUE,),
@@ -21,10 +25,10 @@ FAULTS = (
         "A call that is answered None for want of blocks has touched its hit and does not let go.",
         "a failure path keeps its references",
         Patch(
-            "reference/manager.py",
-            "        if to_take > self.block_pool.get_num_free_blocks():\n",
-            "        if to_take > self.block_pool.get_num_free_blocks():\n"
-            "            self.block_pool.touch(block for row in hit_rows for block in row)\n",
+            "reference/allocation.py",
+            "    if sum(manager.blocks_to_take(call, row) for manager, row in asked) > free:\n",
+            "    if sum(manager.blocks_to_take(call, row) for manager, row in asked) > free:\n"
+            "        coordinator.pool.touch(block for row in rows for block in row)\n",
         ),
         (pool.COUNT_IS_HOLDERS,),
         WITHOUT_CACHING,

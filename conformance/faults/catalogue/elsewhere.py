@@ -44,6 +44,8 @@ COARSE = Unrelated(is_taken=_has_coarse_hits)
 SPREAD = Unrelated(is_taken=_has_spread_keys)
 """The keys of the torch manager's index differ in bucket and tag."""
 ATTENTION_ALONE = Unrelated(mixes=("full",))
+WITHOUT_OPTIONS = Unrelated(mixes=MIXES)
+"""Worlds of all kinds, none with an option."""
 WITHOUT_WINDOWS = Unrelated()
 """No windows and no chunks."""
 WITHOUT_CHUNKS = Unrelated(mixes=("full+mamba", "window", "full+window", "full+window+mamba"))

@@ -4,7 +4,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import index, pool, worker
 
-from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_CACHING, without
+from .elsewhere import ATTENTION_ALONE, COARSE, WITHOUT_CACHING, without
 
 _REUSED_WITH_KEYS = Patch(
     "reference/pool.py",
@@ -119,8 +119,8 @@ FAULTS = (
         "the cache fills with entries of no use",
         Patch(
             "reference/single_type.py",
-            "is_fine_grained = self.alignment_tokens < self.block_size",
-            "is_fine_grained = True",
+            "        if self.alignment_tokens >= self.block_size:\n            return []\n",
+            "",
         ),
         (index.PARTIAL_ENTRY,),
         ATTENTION_ALONE,
@@ -205,4 +205,3 @@ FAULTS = (
         without("reset"),
     ),
 )
-_ = STATES_ALONE

@@ -4,7 +4,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import allocation, index
 
-from .elsewhere import ATTENTION_ALONE, COARSE, WITH_CACHING, WITHOUT_CACHING, without
+from .elsewhere import ATTENTION_ALONE, COARSE, WITH_CACHING, WITHOUT_CACHING
 
 FAULTS = (
     PlantedFault(
@@ -13,8 +13,8 @@ FAULTS = (
         "a switch that is asked in one place and not in another",
         Patch(
             "reference/manager.py",
-            "if self.enable_caching and not delay_cache_blocks:\n            self.cache_blocks",
-            "if not delay_cache_blocks:\n            self.cache_blocks",
+            "publishes = self.enable_caching and not delay_cache_blocks",
+            "publishes = not delay_cache_blocks",
         ),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         WITH_CACHING,
@@ -41,8 +41,8 @@ FAULTS = (
         "blocks of others are named again",
         Patch(
             "reference/single_type.py",
-            "self.num_cached_block[request_id] = hit // self.block_size",
-            "self.num_cached_block[request_id] = 0",
+            "self.num_cached_block[call.request_id] = call.hit // self.block_size",
+            "self.num_cached_block[call.request_id] = 0",
         ),
         (index.PROMOTION, allocation.FULL_BLOCKS_BECOME_KEYS),
         WITHOUT_CACHING,
@@ -90,4 +90,3 @@ FAULTS = (
         COARSE,
     ),
 )
-_ = without

@@ -4,7 +4,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import allocation, hit, index
 
-from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_CACHING, WITHOUT_DRAFT_MODELS, without
+from .elsewhere import ATTENTION_ALONE, COARSE, WITHOUT_CACHING, WITHOUT_DRAFT_MODELS, without
 
 _JUNCTION_ONLY = "where states have less, attention's own answer shows in the junction alone"
 
@@ -14,7 +14,7 @@ FAULTS = (
         "A request whose tokens are all cached hits all of them.",
         "nothing is left to compute, and so nothing to sample from",
         Patch(
-            "reference/manager.py",
+            "reference/views.py",
             "request.num_tokens - 1\n        )\n        return",
             "request.num_tokens\n        )\n        return",
         ),
@@ -177,7 +177,7 @@ FAULTS = (
         "A connector is told the length of the group that lags most.",
         "what a connector could complete is computed again",
         Patch(
-            "reference/manager.py",
+            "reference/views.py",
             "lengths[0], 0, min(lengths) < lengths[0]",
             "min(lengths), 0, min(lengths) < lengths[0]",
         ),
@@ -188,7 +188,11 @@ FAULTS = (
         "lag-without-a-laggard",
         "A connector is told that groups lag although none does.",
         "a hit that could be used waits for a transfer",
-        Patch("reference/manager.py", "min(lengths) < lengths[0]", "min(lengths) <= lengths[0]"),
+        Patch(
+            "reference/views.py",
+            "min(lengths) < lengths[0]",
+            "min(lengths) <= lengths[0]",
+        ),
         (hit.DIVERGENT,),
         without("divergent lookup"),
     ),
@@ -196,7 +200,11 @@ FAULTS = (
         "deeper-group-answers",
         "A connector is given the rows of states that are deeper than attention.",
         "the deeper group is taken instead of the common hit",
-        Patch("reference/manager.py", "if max(lengths) > lengths[0]:", "if False:"),
+        Patch(
+            "reference/views.py",
+            "if max(lengths) > lengths[0]:",
+            "if False:",
+        ),
         (hit.BLOCKS_COVER_IT, hit.EAGLE_DROPS_ONE, allocation.FITS_THE_HIT),
         without("divergent lookup"),
         "what should have been the common hit has the length of attention and the rows of states",
@@ -246,4 +254,3 @@ FAULTS = (
         without("common prefix"),
     ),
 )
-_ = STATES_ALONE

@@ -1,0 +1,162 @@
+"""What the worker's memory holds after drafts, loads and zeroing."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from pagedkv.invariants.slots import in_words
+from pagedkv.invariants.worker import Work, Worker
+from pagedkv.spec import World
+from pagedkv.spec.clauses import worker as clauses
+from pagedkv.spec.world import Group, Prompt
+
+from .build import TOKENS
+
+PROMPTS = (Prompt(TOKENS, 11), Prompt((1, *TOKENS), 11))
+STATES = World((Group("mamba", 4, speculative=2),), 12, 4, PROMPTS, 2, 12)
+ATTENTION = World((Group("full", 2),), 12, 2, PROMPTS, 2, 12)
+
+
+def work(
+    start: int,
+    end: int,
+    row: Sequence[int] = (),
+    *,
+    request: str = "r0",
+    loaded_from: int | None = None,
+    drafts: int = 0,
+    accepted: int = 0,
+) -> Work:
+    """What a step computes for a request of the first prompt; ``row`` is its table, or what that has more."""
+    return Work(
+        request,
+        0,
+        start,
+        end,
+        (tuple(row),),
+        is_new=start == 0,
+        is_whole=start == 0 or loaded_from is not None,
+        loaded_from=start if loaded_from is None else loaded_from,
+        drafts=drafts,
+        accepted=accepted,
+    )
+
+
+def does(
+    worker: Worker, *works: Work, copies: Sequence[tuple[int, int]] = (), zeroed: Sequence[int] = ()
+) -> int:
+    """Run a step; answers how many positions or states it read wrongly."""
+    found = list(worker.step(copies, works, zeroed))
+    assert all(breach.clause is clauses.READS_ITS_PREFIX for breach in found)
+    return len(found)
+
+
+def holds(worker: Worker, block: int) -> str:
+    """What a block holds, in words."""
+    return in_words(worker.memory[block].runs) if block in worker.memory else "never written"
+
+
+def decoding(*row: int) -> Worker:
+    """A worker whose request of the first prompt has the states of 4 tokens in the first block of ``row``."""
+    worker = Worker(STATES)
+    assert not does(worker, work(0, 4, row))
+    return worker
+
+
+def test_the_states_of_drafts_lie_one_behind_the_other() -> None:
+    worker = decoding(1, 2, 3)
+    assert not does(worker, work(4, 7, (4,), drafts=2, accepted=1))
+    assert [holds(worker, block) for block in (1, 2, 3, 4)] == ["[p0:4]", "[p0:5]", "[p0:6]", "[nothing]"]
+
+
+@pytest.mark.parametrize("accepted", [0, 1, 2])
+def test_a_request_goes_on_from_the_state_of_its_last_accepted_draft(accepted: int) -> None:
+    worker = decoding(1, 2, 3)
+    assert not does(worker, work(4, 7, (4,), drafts=2, accepted=accepted))
+    lost = worker.copy()
+    lost.memory.pop(2 + accepted)
+    assert not does(worker, work(5 + accepted, 6 + accepted))
+    assert does(lost, work(5 + accepted, 6 + accepted))
+
+
+def test_a_step_without_drafts_reads_and_writes_the_running_entry_again() -> None:
+    worker = decoding(1, 2, 3)
+    does(worker, work(4, 7, (4,), drafts=2, accepted=1))
+    does(worker, work(6, 7))
+    assert holds(worker, 2) == "[p0:7]"
+    worker.memory.pop(3)
+    assert not does(worker, work(7, 8))
+
+
+@pytest.mark.parametrize(("accepted", "landed"), [(0, "[p0:6]"), (1, "[p0:8]"), (2, "[p0:8]")])
+def test_the_state_at_a_boundary_that_right_tokens_cross_gets_into_its_entry(
+    accepted: int, landed: str
+) -> None:
+    worker = decoding(1, 2, 3)
+    assert not does(worker, work(4, 6))
+    assert not does(worker, work(6, 9, (4, 5), drafts=2, accepted=accepted))
+    assert holds(worker, 2) == landed
+
+
+def test_what_a_rejected_draft_wrote_is_content_of_nobody() -> None:
+    worker = Worker(ATTENTION)
+    does(worker, work(0, 5, (1, 2, 3)))
+    assert not does(worker, work(5, 8, (4,), drafts=2, accepted=1))
+    assert [holds(worker, block) for block in (3, 4)] == ["[p0:5..6]", "[p0:7, nothing]"]
+    assert not does(worker, work(7, 9, (5,)))
+    assert holds(worker, 4) == "[p0:7..8]"
+
+
+def test_a_rejected_draft_that_is_read_is_seen() -> None:
+    worker = Worker(ATTENTION)
+    does(worker, work(0, 5, (1, 2, 3)))
+    does(worker, work(5, 8, (4,), drafts=2, accepted=0))
+    assert does(worker, work(8, 9, (5,)))
+
+
+def test_a_step_reads_what_it_loads() -> None:
+    worker = Worker(ATTENTION)
+    assert not does(worker, work(4, 6, (1, 2, 3), loaded_from=0))
+    assert [holds(worker, block) for block in (1, 2, 3)] == ["[p0:1..2]", "[p0:3..4]", "[p0:5..6]"]
+    assert does(Worker(ATTENTION), work(4, 6, (1, 2, 3), loaded_from=2))
+
+
+def test_a_load_of_a_state_is_that_of_its_last_token() -> None:
+    worker = Worker(STATES)
+    worker.load(0, ((0, 1, 2, 3),), 0, 8, 8)
+    assert holds(worker, 1) == "[p0:8]"
+    worker.load(0, ((0, 1, 2, 3),), 0, 8, 4)
+    assert holds(worker, 1) == "[nothing]"
+
+
+def test_what_a_failed_load_leaves_out_is_content_of_nobody() -> None:
+    worker = Worker(ATTENTION)
+    worker.load(0, ((1, 2, 3),), 0, 6, 2)
+    assert [holds(worker, block) for block in (1, 2, 3)] == [
+        "[p0:1..2]",
+        "[nothing in 2 slots]",
+        "[nothing in 2 slots]",
+    ]
+    assert not does(worker.copy(), work(2, 6, (1, 2, 3), loaded_from=2))
+    assert does(worker, work(4, 6, (1, 2, 3), loaded_from=4))
+
+
+def test_blocks_are_zeroed_before_anything_is_copied() -> None:
+    worker = Worker(ATTENTION)
+    does(worker, work(0, 3, (1, 2)))
+    first = worker.copy()
+    assert not does(first, work(3, 4), copies=[(2, 3)], zeroed=[3])
+    assert holds(first, 3) == "[p0:3]"
+    assert does(worker, work(3, 4), copies=[(2, 3)], zeroed=[2])
+    assert holds(worker, 3) == "never written"
+
+
+def test_blocks_are_zeroed_before_the_step_loads_and_writes() -> None:
+    worker = Worker(ATTENTION)
+    assert not does(worker, work(4, 6, (1, 2, 3), loaded_from=0), zeroed=[1, 2, 3])
+
+
+def test_a_zeroed_block_that_is_read_is_seen() -> None:
+    worker = Worker(ATTENTION)
+    does(worker, work(0, 4, (1, 2)))
+    assert does(worker, work(4, 5, (3,)), zeroed=[1])
