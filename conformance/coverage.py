@@ -149,10 +149,7 @@ def _eagle_drops(t: Transition) -> Iterator[str]:
 def _shown_by_allocation(t: Transition, outcome: Allocated) -> Iterator[str]:
     world, found = t.world, outcome.found
     if outcome.rows is None:
-        filled = t.before.marks.filled if t.before.marks else ()
-        lasts = [row[-1:] for row in found.rows] if found else []
-        waits = any(last and last[0] in blocks for last, blocks in zip(lasts, filled, strict=False))
-        yield DEFERRAL if waits else FAILED
+        yield DEFERRAL if found and _begins_with_unwritten(t, found) else FAILED
         yield from _reasons_of_refusal(t, outcome)
         return
     yield from _shown_by_options(t, outcome)
@@ -170,6 +167,15 @@ def _shown_by_allocation(t: Transition, outcome: Allocated) -> Iterator[str]:
         yield EVICTION
     if any(len(holders) > 1 for holders in t.after.index.values()):
         yield DUPLICATE
+
+
+def _begins_with_unwritten(t: Transition, found: Found) -> bool:
+    """Whether the pass still fills a state, or a block to be copied, that the hit ends with."""
+    filled = t.before.marks.filled if t.before.marks else ()
+    return any(
+        bool(row) and row[-1] in blocks and (group.kind == "mamba" or found.hit % group.block_size > 0)
+        for group, row, blocks in zip(t.world.groups, found.rows, filled, strict=False)
+    )
 
 
 def _reasons_of_refusal(t: Transition, outcome: Allocated) -> Iterator[str]:

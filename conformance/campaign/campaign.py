@@ -8,11 +8,13 @@ from random import SystemRandom
 
 from pagedkv.conformance.subjects import Subject
 
-from .children import Plan, play_in_children
+from .children import ChildFailed, Plan, play_in_children
 from .expectations import Avoided, Expectation
-from .faults import Fault, fault_of
+from .faults import Fault, fault_of, mix_of
+from .mixes import OfMix
 from .runs import Run
 from .shrinker import Shrinker
+from .turns import untaken
 
 
 class Exit(IntEnum):
@@ -52,6 +54,10 @@ class Verdict:
     runs: int = 0
     findings: dict[Fault, Finding] = field(default_factory=dict)
     shown: Counter[str] = field(default_factory=Counter)
+    mixes: dict[str, OfMix] = field(default_factory=dict)
+    """What was seen of each mix that took turns."""
+    untaken: dict[str, str] = field(default_factory=dict)
+    """Mixes of which no world is for the subject, each with a reason."""
     unmatched: tuple[Expectation, ...] = ()
     """Expectations that no run has met, and whose fault was not left out either."""
     was_interrupted: bool = False
@@ -86,11 +92,16 @@ def check(
 ) -> Verdict:
     """Judge the subject over at least ``budget`` operations.
 
-    The runs are a function of seed, mixes and what is left out; ``jobs`` changes nothing but the time. An
-    interrupt ends it with what was found. Raises ``ChildFailed`` when no run can be played.
+    The runs are a function of seed, mixes and what is left out; ``jobs`` changes nothing but the time. Mixes
+    take turns. An interrupt ends it with what was found. Raises ``ChildFailed`` when no run can be played.
     """
-    verdict = Verdict()
-    plan = Plan(subject.name, seed, tuple(mixes), Avoided.by(expectations), seconds_per_move)
+    avoided = Avoided.by(expectations)
+    verdict = Verdict(untaken=untaken(subject, mixes, avoided))
+    verdict.mixes = {mix: OfMix() for mix in mixes if mix not in verdict.untaken}
+    if not verdict.mixes:
+        told = "; ".join(f"{mix}: {reason}" for mix, reason in verdict.untaken.items())
+        raise ChildFailed(f"{subject.name} takes no world of {told}")
+    plan = Plan(subject.name, seed, tuple(verdict.mixes), avoided, seconds_per_move)
     runs = play_in_children(plan, jobs)
     # It is started anew after a run that took it down; importing an engine takes its time.
     shrinker = Shrinker(subject.name, 30 * seconds_per_move)
@@ -99,6 +110,7 @@ def check(
             verdict.runs += 1
             verdict.operations += run.operations
             verdict.shown.update(run.shown)
+            verdict.mixes[mix_of(run.world)].add(run)
             if run.breaches:
                 _add(verdict, shrinker, run, number, expectations)
             progress(verdict)

@@ -15,6 +15,7 @@ from pagedkv.spec.moves import Move
 from .expectations import Avoided
 from .processes import packed, spawned, unpacked
 from .runs import Run, random_run, world_of_run
+from .turns import mix_in_turn
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,17 @@ class Plan:
     avoided: Avoided
     seconds_per_move: float
 
+    def mixes_of(self, number: int) -> tuple[str]:
+        """The one mix that a run of this number can have."""
+        return (mix_in_turn(self.seed, number, self.mixes),)
+
 
 def _child(plan: Plan, pipe: Connection) -> None:
     try:
         subject = subject_named(plan.subject)
         while True:
             number = pipe.recv()
-            run = random_run(subject, plan.seed, number, plan.mixes, plan.avoided, pipe.send)
+            run = random_run(subject, plan.seed, number, plan.mixes_of(number), plan.avoided, pipe.send)
             pipe.send(packed(run))
     except (SubjectUnavailable, PreconditionError) as error:
         pipe.send(str(error))
@@ -97,7 +102,8 @@ class Child:
         if not self._moves:
             raise ChildFailed(f"a process for {self._plan.subject} could not start: {because}")
         subject = subject_named(self._plan.subject)
-        _, world = world_of_run(self._plan.seed, self.number, self._plan.mixes, subject, self._plan.avoided)
+        mixes = self._plan.mixes_of(self.number)
+        _, world = world_of_run(self._plan.seed, self.number, mixes, subject, self._plan.avoided)
         moves = tuple(self._moves)
         breach = Breach(clause_of_error(moves[-1]), because)
         self.stop()

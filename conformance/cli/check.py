@@ -1,20 +1,32 @@
 """``pagedkv check``."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
 import click
+from rich.table import Column, Table
 
 from pagedkv.conformance.campaign.campaign import PROFILES, Verdict, check
 from pagedkv.conformance.campaign.children import ChildFailed
 from pagedkv.conformance.campaign.expectations import Avoided, read_expectations
 from pagedkv.conformance.campaign.runs import refusals_of_run
-from pagedkv.conformance.report.behaviours import are_counted, must_be_shown
+from pagedkv.conformance.campaign.turns import mix_in_turn
+from pagedkv.conformance.report.behaviours import are_counted, each_mix_must_show, must_be_shown
 from pagedkv.conformance.report.files import trace_name, write_report, write_traces
+from pagedkv.conformance.report.mixes import COLUMNS, Row
 from pagedkv.conformance.report.report import Asked, Report
-from pagedkv.conformance.report.text import conclusion, fault_texts, is_good, opening, summary
+from pagedkv.conformance.report.text import (
+    FEW_MIXES,
+    conclusion,
+    fault_texts,
+    is_good,
+    is_short,
+    mixes_in_words,
+    opening,
+    summary,
+)
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import MIXES
@@ -72,6 +84,12 @@ TRACES = Path(".pagedkv") / "traces"
     metavar="SECONDS",
     help="For one operation; whoever takes longer hangs, which is a fault.",
 )
+@click.option(
+    "--table",
+    "has_table",
+    is_flag=True,
+    help=f"Show what each mix of groups has shown, also where there are more than {FEW_MIXES}.",
+)
 @device_option
 @click.pass_context
 def check_command(
@@ -85,6 +103,7 @@ def check_command(
     folder: Path | None,
     jobs: int,
     timeout: float,
+    has_table: bool,
     device: str | None,
 ) -> None:
     """Hold SUBJECT to every clause, in random lives of small managers.
@@ -121,10 +140,23 @@ def check_command(
     output.heading("Summary")
     for line in summary(report, output.width):
         output.line(line)
+    if has_table or is_short(asked):
+        output.heading("Mixes of groups (-: none of its lives could have it, or it is not told)")
+        output.table(_table(report.mixes))
+    else:
+        for line in mixes_in_words(report, output.width):
+            output.line(line)
     output.verdict(conclusion(report), is_good(report))
     if stopped or unwritten:
         raise CannotRun(stopped or unwritten)
     ctx.exit(report.exit_code)
+
+
+def _table(mixes: Mapping[str, Row]) -> Table:
+    table = Table("groups", *(Column(name, justify="right") for name in COLUMNS))
+    for mix, row in mixes.items():
+        table.add_row(mix, *("-" if row[name] is None else f"{row[name]:,}" for name in COLUMNS))
+    return table
 
 
 def _mixes_for(subject: Subject, asked: Sequence[str]) -> tuple[str, ...]:
@@ -177,18 +209,20 @@ def _report_of(
         verdict,
         seconds,
         must_show if are_counted(subject) else (),
-        _refused(subject, asked, verdict.runs),
+        _refused(subject, asked, verdict),
         {fault: kept / trace_name(subject.name, fault) for fault in verdict.findings},
         stopped,
+        each_mix_must_show(subject, asked.mixes, asked.profile),
     )
 
 
-def _refused(subject: Subject, asked: Asked, runs: int) -> Counter[str]:
+def _refused(subject: Subject, asked: Asked, verdict: Verdict) -> Counter[str]:
     """Why worlds were drawn in vain."""
     avoided = Avoided.by(asked.expectations)
     reasons: Counter[str] = Counter()
-    for number in range(runs):
-        reasons.update(refusals_of_run(asked.seed, number, asked.mixes, subject, avoided))
+    for number in range(verdict.runs):
+        mix = mix_in_turn(asked.seed, number, tuple(verdict.mixes))
+        reasons.update(refusals_of_run(asked.seed, number, (mix,), subject, avoided))
     return reasons
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pagedkv.conformance import coverage
 from pagedkv.conformance.campaign.expectations import Avoided
+from pagedkv.conformance.campaign.mixes import COUNTED
 from pagedkv.conformance.subjects import FIRST_FOUR, Subject
 from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec.world import PLAIN, Options
@@ -45,7 +46,7 @@ def must_be_shown(subject: Subject, mixes: Sequence[str], avoided: Avoided) -> t
 
     None where mixes are left out: which behaviours another choice can show is not known here.
     """
-    if subject.strictness != "exact" or set(mixes) != set(MIXES):
+    if not _owes(subject, mixes):
         return ()
     off = {*subject.missing, *avoided.names}
     return tuple(
@@ -54,6 +55,21 @@ def must_be_shown(subject: Subject, mixes: Sequence[str], avoided: Avoided) -> t
         if _NEEDS.get(behaviour) not in off
         and not subject.refuses(replace(FIRST_FOUR, options=_OPTIONS.get(behaviour, PLAIN)))
     )
+
+
+def each_mix_must_show(subject: Subject, mixes: Sequence[str], profile: str) -> tuple[str, ...]:
+    """What no mix may have 0 of in runs over all mixes, as columns of the table of mixes.
+
+    All that it can have where there are a million operations; where there are few, only lives: of a handful
+    of lives one may well meet no eviction.
+    """
+    if profile == "quick" or not _owes(subject, mixes):
+        return ()
+    return ("lives",) if profile == "ci" else ("lives", *(counted.name for counted in COUNTED))
+
+
+def _owes(subject: Subject, mixes: Sequence[str]) -> bool:
+    return subject.strictness == "exact" and set(mixes) == set(MIXES)
 
 
 def are_counted(subject: Subject) -> bool:

@@ -50,6 +50,8 @@ def report_as_json(report: Report, folder: Path) -> dict[str, Any]:
         "masked_runs": verdict.masked_runs,
         "faults": [_fault(report, finding, folder) for finding in verdict.findings.values()],
         "unmatched_expectations": [_expectation(line) for line in verdict.unmatched],
+        "mixes": [{"groups": mix, **row} for mix, row in report.mixes.items()],
+        "untaken_mixes": [{"groups": mix, "reason": reason} for mix, reason in verdict.untaken.items()],
         "behaviours": {name: verdict.shown[name] for name in coverage.ALL} if are_counted(subject) else None,
         "not_shown": list(report.not_shown),
         "skipped": [{"capability": name, "reason": reason} for name, reason in subject.missing.items()],

@@ -11,10 +11,13 @@ from pagedkv.conformance.subjects import Strictness, Subject
 from pagedkv.conformance.wording import printable
 
 from .behaviours import are_counted
+from .mixes import in_words, some
 from .report import Asked, Report
 
 _LABEL = 13
 _COLUMN = 40
+FEW_MIXES = 8
+"""Mixes that are told one by one: more fill the screen, and hide what else is told."""
 
 _JUDGES: Mapping[Strictness, str] = {
     "exact": "the laws, what a worker reads, and the reference, block by block",
@@ -27,7 +30,7 @@ def opening(subject: Subject, asked: Asked) -> str:
     """What is about to be done, in one sentence."""
     return printable(
         f"Checking {title(subject)} by {judges(subject)}: {asked.operations:,} operations, "
-        f"seed {asked.seed}, groups {', '.join(asked.mixes)}."
+        f"seed {asked.seed}, {_groups(asked)}."
     )
 
 
@@ -55,6 +58,16 @@ def fault_texts(report: Report) -> Iterator[tuple[str, str]]:
         yield headline, explain_finding(finding, report.subject, report.asked.seed, trace)
 
 
+def is_short(asked: Asked) -> bool:
+    """Whether the mixes are few enough to be told one by one."""
+    return len(asked.mixes) <= FEW_MIXES
+
+
+def mixes_in_words(report: Report, width: int) -> list[str]:
+    """The table of mixes in as few lines as can be."""
+    return _entry("Mixes", list(in_words(report.mixes)), width)
+
+
 def summary(report: Report, width: int) -> list[str]:
     """What the check was and what it did not see, without the verdict; lines of at most ``width``."""
     verdict, subject, asked = report.verdict, report.subject, report.asked
@@ -63,7 +76,7 @@ def summary(report: Report, width: int) -> list[str]:
         "Runs",
         [
             f"{_count(verdict.runs, 'run')} with {verdict.operations:,} operations "
-            f"in {report.seconds:.1f} s, seed {asked.seed}, groups {', '.join(asked.mixes)}"
+            f"in {report.seconds:.1f} s, seed {asked.seed}, {_groups(asked)}"
         ],
         width,
     )
@@ -74,7 +87,7 @@ def summary(report: Report, width: int) -> list[str]:
     avoided = sorted({line.avoid for line in asked.expectations if line.avoid})
     lines += _entry("Left out", [f"{', '.join(avoided)}, as the expectations ask"] if avoided else [], width)
     lines += _entry("Skipped", _skipped(subject.missing), width)
-    lines += _entry("Worlds", _refused(report.refused), width)
+    lines += _entry("Worlds", [*_refused(report.refused), *_untaken(verdict.untaken)], width)
     lines += _behaviours(report, width)
     return [printable(line) for line in lines]
 
@@ -96,7 +109,11 @@ def conclusion(report: Report) -> str:
         parts.append(
             f"nothing unexpected; {_count(known, 'known fault')}." if known else "nothing unexpected."
         )
-    parts += [f"The run has not shown: {behaviour}." for behaviour in report.not_shown]
+    parts += [f"The run has not shown: {behaviour}." for behaviour in report.behaviours_not_shown]
+    parts += [
+        f"The run has not shown: {column} with {some(mixes)}."
+        for column, mixes in report.mixes_not_shown.items()
+    ]
     return " ".join(parts)
 
 
@@ -158,6 +175,14 @@ def _skipped(missing: Mapping[str, str]) -> list[str]:
 
 def _refused(refused: Mapping[str, int]) -> list[str]:
     return [f"{_count(count, 'world')} left out: {reason}" for reason, count in refused.items()]
+
+
+def _untaken(untaken: Mapping[str, str]) -> list[str]:
+    return [f"none of {mix} was taken: {reason}" for mix, reason in untaken.items()]
+
+
+def _groups(asked: Asked) -> str:
+    return f"groups {', '.join(asked.mixes)}" if is_short(asked) else f"{len(asked.mixes)} mixes of groups"
 
 
 def _behaviours(report: Report, width: int) -> list[str]:

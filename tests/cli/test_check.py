@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from pagedkv.conformance.report.files import report_schema
+from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec.trace import read_trace
 
 from .conftest import Process
@@ -77,7 +78,43 @@ def test_a_report_has_everything_that_was_told(process: Process, folder: Path) -
     assert not (folder / ".pagedkv").exists()
 
 
-@pytest.mark.parametrize("field", ["faults", "asked", "verdict", "behaviours"])
+def test_a_few_mixes_are_told_one_by_one_on_screen_and_in_the_report(process: Process, folder: Path) -> None:
+    few = ("--groups", "mamba", "--groups", "full")
+    ended = process("check", "reference", "--ops", "600", *few, "--report", "out")
+    assert ended.returncode == 0
+    report = read_report(folder / "out")
+    assert [mix["groups"] for mix in report["mixes"]] == ["mamba", "full"]
+    assert sum(mix["lives"] for mix in report["mixes"]) == report["runs"]
+    assert sum(mix["operations"] for mix in report["mixes"]) == report["operations"]
+    assert (report["mixes"][1]["waits"], report["mixes"][1]["copies"]) == (None, None)
+    assert report["untaken_mixes"] == []
+    # Cells are whole, although no line of text is as long.
+    rows = [line.strip("│").split("│") for line in ended.stdout.splitlines() if line.startswith("│")]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    assert cells == [
+        [
+            "-" if value is None else f"{value:,}" if isinstance(value, int) else value
+            for value in mix.values()
+        ]
+        for mix in report["mixes"]
+    ]
+
+
+def test_many_mixes_are_told_in_short_unless_the_table_is_asked_for(process: Process) -> None:
+    short = process("check", "reference", "--ops", "100")
+    assert (short.returncode, short.stderr) == (0, "")
+    assert f"seed 0, {len(MIXES)} mixes of groups.\n" in short.stdout
+    assert f"\nMixes        {len(MIXES)}; the least " in short.stdout
+    assert "│" not in short.stdout
+    whole = process("check", "reference", "--ops", "100", "--table")
+    assert whole.returncode == 0
+    rows = [line.split("│") for line in whole.stdout.splitlines() if line.startswith("│")]
+    assert [row[1].strip() for row in rows] == list(MIXES)
+    # Here runs are few and mixes many: most had no life.
+    assert {row[2].strip() for row in rows} == {"0", "1"}
+
+
+@pytest.mark.parametrize("field", ["faults", "asked", "verdict", "behaviours", "mixes"])
 def test_the_schema_misses_a_field(field: str) -> None:
     with pytest.raises(jsonschema.ValidationError, match=f"'{field}' is a required property"):
         jsonschema.validate(

@@ -8,16 +8,20 @@ from pagedkv.conformance import coverage
 from pagedkv.conformance.campaign.campaign import Exit, Finding, Verdict
 from pagedkv.conformance.campaign.expectations import Avoided, Expectation
 from pagedkv.conformance.campaign.faults import Fault
+from pagedkv.conformance.campaign.mixes import OfMix
 from pagedkv.conformance.campaign.runs import Run
-from pagedkv.conformance.report.behaviours import must_be_shown
+from pagedkv.conformance.report.behaviours import each_mix_must_show, must_be_shown
 from pagedkv.conformance.report.files import trace_name
+from pagedkv.conformance.report.mixes import COLUMNS
 from pagedkv.conformance.report.report import Asked, Report
-from pagedkv.conformance.report.text import conclusion, summary
+from pagedkv.conformance.report.text import conclusion, mixes_in_words, summary
 from pagedkv.conformance.scopes import SCOPES
 from pagedkv.conformance.subjects import reference
 from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec import World
 from pagedkv.spec.clauses import pool
+from pagedkv.spec.moves import Finish
+from pagedkv.spec.outcomes import Nothing
 
 NOTHING = Avoided(frozenset())
 FAULT = Fault(pool.NO_LEAK, "finish", "full+mamba")
@@ -27,6 +31,13 @@ KNOWN = Expectation(pool.NO_LEAK.id, "known since spring")
 def report_of(verdict: Verdict, must_show: tuple[str, ...] = ()) -> Report:
     asked = Asked("ci", 60_000, 0, MIXES, (KNOWN,), 2, 10.0)
     return Report(reference(), asked, verdict, 1.0, must_show, {}, {FAULT: Path("t.jsonl")})
+
+
+def seen_by(*runs: Run) -> OfMix:
+    seen = OfMix()
+    for run in runs:
+        seen.add(run)
+    return seen
 
 
 def verdict_of(runs: int, times: int, expected: Expectation | None) -> Verdict:
@@ -80,6 +91,66 @@ def test_a_behaviour_that_was_not_shown_is_a_failure() -> None:
     assert "The run has not shown: same-pass wait." in conclusion(report)
     assert report_of(verdict, (coverage.HIT,)).exit_code is Exit.FOUND_NOTHING
     assert conclusion(report_of(verdict, (coverage.HIT,))) == "nothing unexpected."
+
+
+def test_every_mix_owes_lives_at_ci_and_all_that_it_can_have_at_deep() -> None:
+    owed = {profile: each_mix_must_show(reference(), MIXES, profile) for profile in ("quick", "ci", "deep")}
+    assert owed == {
+        "quick": (),
+        "ci": ("lives",),
+        "deep": tuple(column for column in COLUMNS if column != "operations"),
+    }
+    assert each_mix_must_show(reference(), MIXES[1:], "deep") == ()
+    assert each_mix_must_show(replace(reference(), strictness="renamed"), MIXES, "deep") == ()
+
+
+def test_a_mix_at_0_fails_where_it_could_have_it_and_nowhere_else() -> None:
+    verdict = verdict_of(10, 0, None)
+    off = replace(SCOPES["full"].world, enable_caching=False)
+    verdict.mixes = {
+        "full": seen_by(Run(SCOPES["full"].world, (), (), 0)),
+        "mamba": OfMix(),
+        "window": seen_by(Run(off, (), (), 0)),
+    }
+    report = replace(report_of(verdict), each_mix_must_show=("lives", "hits", "copies"))
+    assert report.not_shown == ("lives with mamba", "hits with full")
+    assert report.exit_code is Exit.FOUND_FAULTS
+    assert conclusion(report) == (
+        "no fault, but that proves too little. The run has not shown: lives with mamba. "
+        "The run has not shown: hits with full."
+    )
+    assert replace(report, each_mix_must_show=("copies",)).exit_code is Exit.FOUND_NOTHING
+    assert replace(report, stopped="no device").not_shown == ()
+
+
+def test_what_is_read_off_states_is_no_zero_where_a_subject_does_not_tell_them() -> None:
+    verdict = verdict_of(1, 0, None)
+    verdict.mixes = {"full": seen_by(Run(SCOPES["full"].world, (), (), 0))}
+    report = report_of(verdict)
+    assert report.mixes["full"]["evictions"] == 0
+    silent = replace(report, subject=replace(reference(), missing={"state": "no snapshot"}))
+    assert silent.mixes["full"]["evictions"] is None
+    assert silent.mixes["full"]["hits"] == 0
+
+
+def test_many_mixes_are_told_by_the_least_of_each_column_and_by_who_has_a_0() -> None:
+    verdict = verdict_of(9, 0, None)
+    run = Run(SCOPES["full"].world, (Finish("r0"),), (Nothing(),), 5)
+    mixes = [f"m{i}" for i in range(9)]
+    verdict.mixes = {mix: seen_by(*[run] * (1 + i)) for i, mix in enumerate(mixes)}
+    verdict.mixes["m8"] = OfMix()
+    text = " ".join(" ".join(mixes_in_words(report_of(verdict), 100)).split())
+    assert text.startswith("Mixes 9; the least ")
+    assert "of each: lives 0, operations 0, served 0, refused 0, hits 0, evictions 0, " in text
+    assert "preemptions 0, steps 0, ends 1; --table shows all" in text
+    assert "no lives with m8 no operations with m8 no served with m0, m1, m2 and 5 more" in text
+    assert "waits" not in text
+
+
+def test_a_mix_that_took_no_turn_is_told_with_the_reason() -> None:
+    verdict = verdict_of(1, 0, None)
+    verdict.untaken = {"mamba": "no states here"}
+    assert "Worlds none of mamba was taken: no states here" in told(report_of(verdict))
 
 
 def test_an_interrupted_check_owes_nothing_and_says_so() -> None:
