@@ -10,6 +10,7 @@ from pagedkv.spec.moves import Admit, EndPass, Evict, Preempt, Reset, Schedule
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, Waits
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.snapshot import KeyName
+from pagedkv.spec.world import WHOLE
 
 PARTIAL_HIT = "partial hit copied"
 OWNER_MOVE = "owner's entry moved"
@@ -84,7 +85,7 @@ def _eagle_drops(t: Transition) -> Iterator[str]:
     life = t.lives[t.move.request]  # type: ignore[union-attr]
     for g in world.eagle_groups:
         group = world.groups[g]
-        if group.kind == "full" and world.enable_caching:
+        if group.kind in WHOLE and world.enable_caching:
             cached = tuple(
                 KeyName(g, *world.name(life.prompt, n)) in t.before.index
                 for n in range(world.unit, life.num_tokens + 1, world.unit)

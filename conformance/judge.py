@@ -13,6 +13,7 @@ from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move
 from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
+from pagedkv.spec.world import WHOLE
 
 from .coverage import shown_by
 from .demand import most_blocks
@@ -127,7 +128,7 @@ class Bout:
             return
         # Beside its own, a block of each attention group from which the end of its hit is copied.
         most = most_blocks(self.world, lives[move.request].num_tokens)
-        most += sum(group.kind == "full" for group in self.world.groups)
+        most += sum(group.kind in WHOLE for group in self.world.groups)
         if most < self.world.num_blocks:
             yield Breach(
                 allocation.PREDICTION_IS_EXACT,

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from pagedkv.spec.world import KINDS, REACHING, Group, Image, Prompt, World
+from pagedkv.spec.world import KINDS, REACHING, WHOLE, Group, Image, Prompt, World
 
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
@@ -17,8 +17,33 @@ MIXES = (
     "full+chunk+mamba",
     "full+full+window",
     "full+window+window",
+    "full+full",
+    "full+full+full",
+    "full+full+chunk",
+    "full+full+mamba+mamba",
+    "full+full+window+mamba",
+    "full+window+chunk",
+    "full+window+window+mamba",
+    "window+chunk",
+    "window+window+mamba",
+    "chunk+chunk",
+    "chunk+mamba",
+    "mamba+mamba",
+    "latent",
+    "full+latent",
+    "latent+latent",
+    "latent+mamba",
+    "latent+window",
+    "latent+chunk",
+    "latent+mamba+mamba",
+    "full+latent+mamba",
+    "latent+latent+mamba",
+    "latent+window+mamba",
+    "mamba+latent",
+    "window+full",
 )
-"""The mixes of groups that are drawn from; ``full+full`` have different specs."""
+"""The mixes of groups that are drawn from; groups of full attention in one have different specs, groups of
+another kind may have equal ones."""
 
 
 def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
@@ -30,6 +55,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         sizes |= {"full": unit * rng.choice((1, 1, 2, 4)), "mamba": unit * rng.choice((1, 2, 2, 2, 4))}
     if "window" in mix and len(mix) > 1:
         sizes["window"] = unit * rng.choice((1, 1, 2))
+    if "latent" in mix and len(mix) > 1:
+        sizes["latent"] = unit * rng.choice((1, 1, 2, 4))
     if "chunk" in mix:
         sizes = dict.fromkeys(KINDS, sizes["full"])
     eagle = rng.choice(("none", "none", "all", "full"))
@@ -44,7 +71,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
             Group(
                 KINDS[kind],
                 sizes[kind],
-                eagle=eagle == "full" and kind == "full",
+                eagle=eagle == "full" and kind in WHOLE,
                 speculative=speculative if kind == "mamba" else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
                 reach=rng.randint(2, 3 * sizes[kind] + 1) if kind in REACHING else 0,

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pagedkv.spec import World
-from pagedkv.spec.world import Group
+from pagedkv.spec.world import STATES, WHOLE, Group
 
 
 class Shape(NamedTuple):
@@ -13,7 +13,7 @@ class Shape(NamedTuple):
     sizes: tuple[int, ...]
     is_state: tuple[bool, ...]
     reads: tuple[str, ...]
-    """What kind of group each is: full, window, chunk, mamba."""
+    """What kind of group each is, as worlds name it."""
     reach: tuple[int, ...]
     """Tokens of windows and chunks."""
     num_speculative: tuple[int, ...]
@@ -61,13 +61,13 @@ def covering(num_tokens: int, size: int) -> int:
 def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool) -> Shape:
     world = World(groups, 1, unit, (), 0, 0, use_eagle)
     by_spec: dict[object, list[int]] = {}
-    for g in sorted(range(len(groups)), key=lambda g: groups[g].kind != "full"):
+    for g in sorted(range(len(groups)), key=lambda g: groups[g].kind not in WHOLE):
         by_spec.setdefault(groups[g].spec(), []).append(g)
     is_hybrid = len(by_spec) > 1
     coarse = world.scheduler_block_size if is_hybrid else groups[0].block_size
     return Shape(
         sizes=tuple(group.block_size for group in groups),
-        is_state=tuple(group.kind == "mamba" for group in groups),
+        is_state=tuple(group.kind in STATES for group in groups),
         reads=tuple(group.kind for group in groups),
         reach=tuple(group.reach for group in groups),
         num_speculative=tuple(group.speculative for group in groups),

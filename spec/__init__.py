@@ -7,6 +7,7 @@ from .cache_specs import (
     KVCacheGroupSpec,
     KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
     SlidingWindowSpec,
 )
 from .hashing import (
@@ -38,6 +39,7 @@ __all__ = [
     "KVCacheConfig",
     "KVCacheGroupSpec",
     "KVCacheSpec",
+    "MLAAttentionSpec",
     "MambaSpec",
     "MultiModalFeature",
     "PreconditionError",

@@ -41,6 +41,11 @@ class FullAttentionSpec(KVCacheSpec):
 
 
 @dataclass(frozen=True)
+class MLAAttentionSpec(FullAttentionSpec):
+    """Latent attention: full attention that stores one compressed vector per position. Only bytes differ."""
+
+
+@dataclass(frozen=True)
 class SlidingWindowSpec(KVCacheSpec):
     """Attention over the last ``sliding_window`` positions, the token's own among them."""
 

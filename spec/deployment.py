@@ -7,6 +7,7 @@ from .cache_specs import (
     FullAttentionSpec,
     KVCacheConfig,
     MambaSpec,
+    MLAAttentionSpec,
     SlidingWindowSpec,
 )
 from .clauses import config, hashing
@@ -61,7 +62,7 @@ def check_retention(retention_interval: int | None, scheduler_block_size: int) -
     )
 
 
-_COVERED = (FullAttentionSpec, SlidingWindowSpec, ChunkedLocalAttentionSpec, MambaSpec)
+_COVERED = (FullAttentionSpec, MLAAttentionSpec, SlidingWindowSpec, ChunkedLocalAttentionSpec, MambaSpec)
 
 
 def check_groups(

@@ -18,16 +18,21 @@ from .cache_specs import (
     KVCacheGroupSpec,
     KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
     SlidingWindowSpec,
 )
 from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
-GroupKind = Literal["full", "window", "chunk", "mamba"]
+GroupKind = Literal["full", "window", "chunk", "mamba", "latent"]
 KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
 """The kinds by their names."""
 REACHING = ("window", "chunk")
 """Kinds whose groups have a ``reach``."""
+WHOLE = ("full", "latent")
+"""Kinds of full attention: lookups ask them first, and hits may end inside their blocks."""
+STATES = ("mamba",)
+"""Kinds of recurrent states."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class Group:
                 return FullAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "window":
                 return SlidingWindowSpec(self.block_size, 1, self.variant, "float32", self.reach)
+            case "latent":
+                return MLAAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "chunk":
                 return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
         return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), "align", self.speculative)
@@ -121,7 +128,7 @@ class World:
     def is_fine_grained(self) -> bool:
         """Whether hits may end inside blocks: states with blocks of several units, beside full attention."""
         specs = {group.spec() for group in self.groups}
-        can_end_inside = all(g.kind in ("full", "mamba") or g.block_size == self.unit for g in self.groups)
+        can_end_inside = all(g.kind in (*WHOLE, *STATES) or g.block_size == self.unit for g in self.groups)
         return len(specs) > 1 and self.state_block_size > self.unit and can_end_inside
 
     @cached_property

@@ -83,6 +83,7 @@ def _config(world: World) -> Any:
         KVCacheConfig,
         KVCacheGroupSpec,
         MambaSpec,
+        MLAAttentionSpec,
         SlidingWindowSpec,
     )
 
@@ -92,6 +93,8 @@ def _config(world: World) -> Any:
         match group.kind:
             case "full":
                 return FullAttentionSpec(block_size=group.block_size, **shape)
+            case "latent":
+                return MLAAttentionSpec(block_size=group.block_size, **shape)
             case "window":
                 return SlidingWindowSpec(block_size=group.block_size, sliding_window=group.reach, **shape)
             case "chunk":

@@ -17,6 +17,7 @@ from pagedkv.spec import (
     KVCacheGroupSpec,
     KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
     Request,
     SlidingWindowSpec,
     get_request_block_hasher,
@@ -52,6 +53,11 @@ def states(block_size: int = BLOCK, speculative: int = 0) -> MambaSpec:
         mamba_cache_mode="align",
         num_speculative_blocks=speculative,
     )
+
+
+def latent(block_size: int) -> MLAAttentionSpec:
+    """The smallest spec of latent attention."""
+    return MLAAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
 
 
 def window(block_size: int, sliding_window: int) -> SlidingWindowSpec:
