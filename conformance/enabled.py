@@ -17,6 +17,7 @@ from pagedkv.spec.moves import (
     Submit,
     Truncate,
 )
+from pagedkv.spec.world import STATES
 
 from .loop_state import LoopState, chunk_of
 
@@ -85,7 +86,7 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
             candidates += [Admit(request, limits[-1], "none"), CommonPrefix(request)]
             candidates += [Preempt(request, request in state.work, pop=True), Finish(request, pop=True)]
             candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
-            if world.state_block_size and len(world.groups) > 1:
+            if len(world.groups) > 1 and any(group.kind in STATES for group in world.groups):
                 candidates.append(Admit(request, limits[-1], "divergent"))
         candidates.append(EndPass(release_first=True))
     return [move for move in candidates if is_enabled(state, move)]

@@ -1,8 +1,9 @@
 """Random worlds: small deployments in which sharing, eviction and waiting are frequent."""
 
+from dataclasses import replace
 from random import Random
 
-from pagedkv.spec.world import KINDS, REACHING, WHOLE, Group, Image, Prompt, World
+from pagedkv.spec.world import KINDS, REACHING, STATES, WHOLE, Group, Image, Prompt, World
 
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
@@ -41,9 +42,24 @@ MIXES = (
     "latent+window+mamba",
     "mamba+latent",
     "window+full",
+    "mamba-all",
+    "full+mamba-all",
+    "latent+mamba-all",
+    "window+mamba-all",
+    "chunk+mamba-all",
+    "full+full+mamba-all",
+    "full+window+mamba-all",
+    "full+mamba-all+mamba-all",
+    "mamba-none",
+    "full+mamba-none",
+    "window+mamba-none",
+    "full+window+mamba-none",
+    "latent+mamba-none+mamba-none",
 )
 """The mixes of groups that are drawn from; groups of full attention in one have different specs, groups of
 another kind may have equal ones."""
+UNCACHED = ("mamba-none",)
+"""Kinds beside which caching is off."""
 
 
 def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
@@ -57,6 +73,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         sizes["window"] = unit * rng.choice((1, 1, 2))
     if "latent" in mix and len(mix) > 1:
         sizes["latent"] = unit * rng.choice((1, 1, 2, 4))
+    if "mamba-all" in mix and len(mix) > 1:
+        sizes["mamba-all"] = unit * rng.choice((1, 2, 2, 4))
     if "chunk" in mix:
         sizes = dict.fromkeys(KINDS, sizes["full"])
     eagle = rng.choice(("none", "none", "all", "full"))
@@ -72,16 +90,20 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
                 KINDS[kind],
                 sizes[kind],
                 eagle=eagle == "full" and kind in WHOLE,
-                speculative=speculative if kind == "mamba" else 0,
+                speculative=speculative if kind in STATES else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
                 reach=rng.randint(2, 3 * sizes[kind] + 1) if kind in REACHING else 0,
             )
         )
     block = max(sizes[kind] for kind in mix)
     longest = block * rng.randint(2, 5) + rng.randrange(block)
+    groups = [
+        replace(group, block_size=-(-longest // unit) * unit) if group.kind == "mamba-none" else group
+        for group in groups
+    ]
     prompts = _random_prompts(rng, longest, block)
     per_request = sum(
-        3 + group.speculative if group.kind == "mamba" else -(-longest // group.block_size)
+        group.speculative + (3 if group.kind == "mamba" else -(-longest // group.block_size))
         for group in groups
     )
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
@@ -93,7 +115,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         max_requests=rng.choice((2, 3, 4)),
         max_step_tokens=rng.choice((block, 2 * block, 3 * block + 1, 2 * longest)),
         use_eagle=eagle == "all",
-        enable_caching=rng.random() > 0.08,
+        enable_caching=rng.random() > 0.08 and set(UNCACHED).isdisjoint(mix),
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
     )
 

@@ -26,7 +26,7 @@ def tables_append_only(edge: Edge) -> Iterator[str]:
                 may.update(call.skipped[g])
                 drafts = edge.shape.num_speculative[g]
                 running = covering(call.end, edge.shape.sizes[g]) - 1
-                if call.is_served and edge.shape.is_state[g]:
+                if call.is_served and edge.shape.is_aligned[g]:
                     may.update(range(len(row) - drafts, min(len(row), running)))
             kept = [new[i] if i < len(new) else None for i in range(len(row))]
             if any(

@@ -124,15 +124,16 @@ class Call:
     def _drafts(self, g: int) -> tuple[int, ...]:
         """Speculative blocks of the last step, which are used again at their new place."""
         row = self.old_rows[g]
-        return () if self.is_first else row[len(row) - self._shape.num_speculative[g] :]
+        is_moved = self._shape.is_aligned[g] and not self.is_first
+        return row[len(row) - self._shape.num_speculative[g] :] if is_moved else ()
 
     def places(self, g: int) -> int:
         """How many places the row of group ``g`` lacks."""
         size, have = self._shape.sizes[g], len(self.old_rows[g])
         last = covering(self.end, size)
-        if not self._shape.is_state[g]:
-            return len(range(have, last))
         drafts = self._shape.num_speculative[g]
+        if not self._shape.is_aligned[g]:
+            return len(range(have, last + drafts))
         wanted = range(last - 1, last + drafts)
         there = [i for i in wanted if i < have]
         passed = range(have - len(self._drafts(g)), min(have, last - 1))

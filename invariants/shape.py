@@ -12,6 +12,8 @@ class Shape(NamedTuple):
 
     sizes: tuple[int, ...]
     is_state: tuple[bool, ...]
+    is_aligned: tuple[bool, ...]
+    """States of which a row keeps the running one and the one before."""
     reads: tuple[str, ...]
     """What kind of group each is, as worlds name it."""
     reach: tuple[int, ...]
@@ -30,13 +32,13 @@ class Shape(NamedTuple):
 
     def is_read(self, g: int, position: int, computed: int) -> bool:
         """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed."""
+        if self.is_state[g]:
+            return position == computed - 1
         match self.reads[g]:
             case "window":
                 return computed - position < self.reach[g]
             case "chunk":
                 return position // self.reach[g] == computed // self.reach[g]
-            case "mamba":
-                return position == computed - 1
         return True
 
     def read_entries(self, g: int, computed: int) -> list[int]:
@@ -68,6 +70,7 @@ def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool) -> Shape:
     return Shape(
         sizes=tuple(group.block_size for group in groups),
         is_state=tuple(group.kind in STATES for group in groups),
+        is_aligned=tuple(group.kind == "mamba" for group in groups),
         reads=tuple(group.kind for group in groups),
         reach=tuple(group.reach for group in groups),
         num_speculative=tuple(group.speculative for group in groups),

@@ -30,7 +30,10 @@ def writes_alone(state: State) -> Iterator[str]:
 
 @law(allocation.COVERS_THE_TOKENS)
 def covers_the_tokens(state: State) -> Iterator[str]:
-    """Attention has a block for each position it reads or writes, a mamba group for its states."""
+    """Attention has a block for each position it reads or writes, a mamba group for its states.
+
+    In mode "all" these are the one that is read and that of every block from there on.
+    """
     shape = state.shape
     for request, (_, computed, end) in state.running.items():
         rows = state.snapshot.tables.get(request)
@@ -40,14 +43,14 @@ def covers_the_tokens(state: State) -> Iterator[str]:
         for g, row in enumerate(rows):
             size = shape.sizes[g]
             last = covering(end, size)
-            if shape.is_state[g]:
+            if shape.is_aligned[g]:
                 needed = [*range(last - 1, last + shape.num_speculative[g])]
                 if computed:
                     needed.append(covering(computed, size) - 1)
             else:
                 # What it reads first, and from there on to where it writes.
                 read = shape.read_entries(g, computed)
-                needed = [*range(min(read, default=computed // size), last)]
+                needed = [*range(min(read, default=computed // size), last + shape.num_speculative[g])]
             lacking = [i for i in needed if i >= len(row) or not row[i]]
             if lacking:
                 yield (
@@ -66,7 +69,7 @@ def holds_no_more(state: State) -> Iterator[str]:
             last = covering(end, size)
             if len(row) > last + shape.num_speculative[g]:
                 yield f"request {request} has {end} tokens, group {g} has {list(row)}"
-            if shape.reads[g] in ("window", "chunk"):
+            if not shape.is_aligned[g]:
                 # What the last steps have read may be held until the next call.
                 read = shape.read_entries(g, computed)
                 stale = [i for i, block in enumerate(row[: min(read, default=computed // size)]) if block]
@@ -75,7 +78,7 @@ def holds_no_more(state: State) -> Iterator[str]:
                         f"request {request} computes {computed} to {end}, group {g} is {list(row)}, with "
                         f"{stale} that it does not read"
                     )
-            if shape.is_state[g]:
+            else:
                 earlier = [i for i, block in enumerate(row[: last - 1]) if block]
                 # In the pass that scheduled it that is the state it starts from. Later nobody reads it,
                 # but it is held until the next call.

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pagedkv.spec import World
 from pagedkv.spec.clauses import worker
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows, Snapshot
+from pagedkv.spec.world import STATES
 
 from .breach import Breach
 from .slots import Runs, between, in_words, joined, of_size
@@ -95,8 +96,8 @@ class Worker:
             yield from self._read_states(item.request, item.prompt, item.start)
         for item in work:
             for g, group in enumerate(self._world.groups):
-                if group.kind == "mamba":
-                    self._write_state(item, g)
+                if group.kind in STATES:
+                    self._write_states(item, g)
                 else:
                     self._write_attention(item, g)
         # Whoever runs reads on: not only the requests of this step must find their prefix.
@@ -144,7 +145,7 @@ class Worker:
         shape = self._world.groups[key.group]
         first = (
             key.num_tokens - 1
-            if shape.kind == "mamba"
+            if shape.kind in STATES
             else (key.num_tokens - 1) // shape.block_size * shape.block_size
         )
         wanted = self._prefixes.runs(key.prompt, first, key.num_tokens)
@@ -166,14 +167,20 @@ class Worker:
             written = self._prefixes.runs(item.prompt, a, b)
             self.memory[block] = Content(g, joined(before, written, after))
 
-    def _write_state(self, item: Work, g: int) -> None:
-        block = self._entry(item.request, g, (item.end - 1) // self._world.groups[g].block_size)
-        self.memory[block] = Content(g, self._prefixes.runs(item.prompt, item.end - 1, item.end))
+    def _write_states(self, item: Work, g: int) -> None:
+        group = self._world.groups[g]
+        size, ends = group.block_size, [item.end]
+        if group.kind == "mamba-all":
+            # What the boundaries were passed with stays, each in its own block.
+            ends = [*range(item.start - item.start % size + size, item.end, size), item.end]
+        for end in ends:
+            block = self._entry(item.request, g, (end - 1) // size)
+            self.memory[block] = Content(g, self._prefixes.runs(item.prompt, end - 1, end))
 
     def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
         """What the tokens from ``start`` on read, of the ``computed`` first ones."""
         for g, group in enumerate(self._world.groups):
-            if group.kind != "mamba":
+            if group.kind not in STATES:
                 size = group.block_size
                 begin = self._first_read(g, start)
                 for i in range(begin // size, -(-computed // size)):
@@ -192,7 +199,7 @@ class Worker:
 
     def _read_states(self, request: str, prompt: int, computed: int) -> Iterator[Breach]:
         for g, group in enumerate(self._world.groups):
-            if group.kind == "mamba" and computed:
+            if group.kind in STATES and computed:
                 i = (computed - 1) // group.block_size
                 yield from self._read(request, g, i, 0, prompt, computed - 1, computed)
 

@@ -40,7 +40,10 @@ def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size:
     """The grain of hits in tokens (clause Hit/aligned)."""
     if len(set(specs)) == 1:
         return specs[0].block_size
-    has_inner_states = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
+    has_inner_states = any(
+        isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align" and spec.block_size > unit
+        for spec in specs
+    )
     all_can = all(
         spec.block_size == unit or _MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
     )

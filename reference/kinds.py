@@ -5,9 +5,8 @@ from typing import ClassVar, NamedTuple, Self, cast
 
 from pagedkv.spec import ChunkedLocalAttentionSpec, KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagedkv.spec.blocks import BlockList
-from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.reach import Reads
-from pagedkv.spec.rules.rows import Growth, mamba_growth
+from pagedkv.spec.rules.rows import Growth, mamba_growth, states_growth
 
 from .call import Call
 from .pool import BlockPool
@@ -74,14 +73,15 @@ class ChunkedLocalAttentionManager(AttentionManager):
 
 
 class MambaManager(SingleTypeKVCacheManager):
-    """A group of recurrent states in "align" mode. Blocks are overwritten."""
+    """A group of recurrent states. Blocks are overwritten."""
 
     keeps_keys: ClassVar[bool] = False
     reads: ClassVar[Reads] = "state"
 
     def __init__(self, kv_cache_spec: MambaSpec, *args: object, **kwargs: object) -> None:
-        refuse_uncovered(mamba_cache_mode=(kv_cache_spec.mamba_cache_mode, "align"))
         super().__init__(kv_cache_spec, *args, **kwargs)  # type: ignore[arg-type]
+        self.is_aligned = kv_cache_spec.mamba_cache_mode == "align"
+        self.num_speculative = kv_cache_spec.num_speculative_blocks
         self.hand_offs: list[HandOff] = []
 
     def copy(self, pool: BlockPool) -> Self:
@@ -92,15 +92,16 @@ class MambaManager(SingleTypeKVCacheManager):
 
     def growth(self, row_length: int, call: Call) -> Growth:
         """A place for the running state and its speculative successors."""
-        num_speculative = cast(MambaSpec, self.kv_cache_spec).num_speculative_blocks
-        return mamba_growth(row_length, call.end, self.block_size, num_speculative, call.is_first)
+        if self.is_aligned:
+            return mamba_growth(row_length, call.end, self.block_size, self.num_speculative, call.is_first)
+        return states_growth(row_length, call.slots, self.block_size, self.num_speculative)
 
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
         """The state that the hit ends with."""
         return list(row[-1:])
 
     def names_partial(self, request_id: str, boundary: int, end: int, length: int) -> bool:
-        """Only when the chunk ends there: no other state is ever written."""
+        """Only when the chunk ends there: no other state inside a block is ever written."""
         return end == boundary
 
     def moves_own_entry(self, request_id: str) -> bool:

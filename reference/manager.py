@@ -13,7 +13,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from pagedkv.spec.clauses import allocation, freeing
-from pagedkv.spec.deployment import check_hashes, check_limits, refuse_uncovered
+from pagedkv.spec.deployment import check_hashes, check_kinds, check_limits, refuse_uncovered
 from pagedkv.spec.rules.admission import watermark_blocks
 from pagedkv.spec.rules.caching import cacheable_length
 
@@ -60,6 +60,7 @@ class KVCacheManager(Views):
             pcp_world_size=(pcp_world_size, 1),
             metrics_collector=(metrics_collector, None),
         )
+        check_kinds(kv_cache_config, max_model_len, enable_caching)
         self.kv_cache_config = kv_cache_config
         self.max_model_len = max_model_len
         self.enable_caching = enable_caching

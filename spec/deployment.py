@@ -96,3 +96,18 @@ def check_groups(
     )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
+    modes = {spec.mamba_cache_mode for spec in specs if isinstance(spec, MambaSpec)}
+    require(len(modes) <= 1, config.ONE_STATE_MODE, f"mamba cache modes {sorted(modes)}")
+
+
+def check_kinds(kv_cache_config: KVCacheConfig, max_model_len: int, enable_caching: bool) -> None:
+    """Refuse groups whose kind cannot serve a model of that length, or not with caching."""
+    for g, group in enumerate(kv_cache_config.kv_cache_groups):
+        spec = group.kv_cache_spec
+        require(
+            not (isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "none")
+            or (spec.block_size >= max_model_len and not enable_caching),
+            config.RUNNING_STATES_ALONE,
+            f"group {g} has blocks of {spec.block_size} tokens, max_model_len is {max_model_len}, "
+            f"enable_caching {enable_caching}",
+        )

@@ -17,6 +17,7 @@ from .cache_specs import (
     KVCacheConfig,
     KVCacheGroupSpec,
     KVCacheSpec,
+    MambaCacheMode,
     MambaSpec,
     MLAAttentionSpec,
     SlidingWindowSpec,
@@ -24,15 +25,15 @@ from .cache_specs import (
 from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
-GroupKind = Literal["full", "window", "chunk", "mamba", "latent"]
+GroupKind = Literal["full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none"]
 KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
 """The kinds by their names."""
 REACHING = ("window", "chunk")
 """Kinds whose groups have a ``reach``."""
 WHOLE = ("full", "latent")
 """Kinds of full attention: lookups ask them first, and hits may end inside their blocks."""
-STATES = ("mamba",)
-"""Kinds of recurrent states."""
+STATES: dict[str, MambaCacheMode] = {"mamba": "align", "mamba-all": "all", "mamba-none": "none"}
+"""Kinds of recurrent states, with the mode in which they are kept."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Group:
                 return MLAAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "chunk":
                 return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
-        return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), "align", self.speculative)
+        mode = STATES[self.kind]
+        return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), mode, self.speculative)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class World:
 
     @cached_property
     def state_block_size(self) -> int:
-        """The block size of the mamba groups, 0 if there are none."""
+        """The block size of the mamba groups in mode "align", 0 if there are none."""
         return next((group.block_size for group in self.groups if group.kind == "mamba"), 0)
 
     @cached_property

@@ -12,6 +12,7 @@ from pagedkv.conformance.subjects import Subject, SubjectUnavailable, standard_a
 from pagedkv.spec import Snapshot, World
 from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import CopyName, HandOffName
+from pagedkv.spec.world import STATES
 
 SUPPORTED = "0.28."
 
@@ -105,7 +106,7 @@ def _config(world: World) -> Any:
             block_size=group.block_size,
             shapes=((group.variant, 1),),
             dtypes=(torch.float32,),
-            mamba_cache_mode="align",
+            mamba_cache_mode=STATES[group.kind],
             num_speculative_blocks=group.speculative,
         )
 

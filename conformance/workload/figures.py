@@ -7,7 +7,7 @@ from pagedkv.conformance.loop import LoopState
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Move, Preempt, Schedule
 from pagedkv.spec.outcomes import Allocated, Outcome, Stepped
 from pagedkv.spec.snapshot import Rows
-from pagedkv.spec.world import Prompt
+from pagedkv.spec.world import WHOLE, Prompt
 
 
 @dataclass
@@ -110,9 +110,9 @@ class Counting:
         self._note_held(move.request, outcome.rows)
 
     def _note_held(self, request: str, answered: Rows) -> None:
-        """Only states are let go while a request runs: without them what is answered is all that is new."""
+        """Full attention lets nothing go while a request runs: what is answered is all that is new."""
         held = self._held.get(request)
-        if held is not None and not self._state.world.state_block_size:
+        if held is not None and all(group.kind in WHOLE for group in self._state.world.groups):
             held |= _blocks(answered)
             return
         now = _blocks(self._state.instance.table(self._state.lives[request]))

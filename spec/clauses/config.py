@@ -17,6 +17,17 @@ ONE_STATE_SIZE = Clause(
     "All mamba groups have one block size, because chunks of prefill end on its multiples.",
     "0.1",
 )
+ONE_STATE_MODE = Clause(
+    "Config/one_state_mode",
+    "All mamba groups keep their states in one mode, because it says where chunks of prefill have to end.",
+    "0.1",
+)
+RUNNING_STATES_ALONE = Clause(
+    "Config/running_states_alone",
+    "Mode none keeps the running state only, in the first block of a row, and no state that another request "
+    "could go on from: its block covers the model's length, and caching is off.",
+    "0.1",
+)
 CHUNKS_OF_ONE_SIZE = Clause(
     "Config/chunks_of_one_size",
     "A deployment with chunked local attention has one block size, and no draft model reads such a group.",

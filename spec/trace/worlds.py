@@ -1,6 +1,6 @@
 """What a world has to be beyond its fields' bounds, for a manager to be made and prompts to be sent."""
 
-from pagedkv.spec.world import REACHING, Prompt, World
+from pagedkv.spec.world import REACHING, STATES, Prompt, World
 
 
 def reason_against(world: World) -> str:
@@ -8,9 +8,17 @@ def reason_against(world: World) -> str:
     sizes = [group.block_size for group in world.groups]
     if any(size % world.unit for size in sizes):
         return f"unit divides every block_size, not {world.unit} and {sizes}"
-    states = sorted({group.block_size for group in world.groups if group.kind == "mamba"})
+    states = sorted({group.block_size for group in world.groups if group.kind in STATES})
     if len(states) > 1:
         return f"mamba groups have one block_size, not {states}"
+    modes = sorted({group.kind for group in world.groups if group.kind in STATES})
+    if len(modes) > 1:
+        return f"mamba groups have one mode, not {modes}"
+    if modes == ["mamba-none"] and (states[0] < world.max_model_len or world.enable_caching):
+        return (
+            f"mamba-none has one block for all of the {world.max_model_len} tokens and no caching, not "
+            f"{states[0]} and {world.enable_caching}"
+        )
     for group in world.groups:
         if (group.reach > 0) != (group.kind in REACHING):
             return (

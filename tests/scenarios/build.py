@@ -23,6 +23,7 @@ from pagedkv.spec import (
     get_request_block_hasher,
     sha256,
 )
+from pagedkv.spec.cache_specs import MambaCacheMode
 
 UNIT = 4
 BLOCK = 3 * UNIT
@@ -44,13 +45,13 @@ def attention(block_size: int) -> FullAttentionSpec:
     return FullAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
 
 
-def states(block_size: int = BLOCK, speculative: int = 0) -> MambaSpec:
-    """The smallest spec of aligned states, with that many speculative blocks."""
+def states(block_size: int = BLOCK, speculative: int = 0, mode: MambaCacheMode = "align") -> MambaSpec:
+    """The smallest spec of states, with that many speculative blocks."""
     return MambaSpec(
         block_size=block_size,
         shapes=((1, 1),),
         dtypes=("float32",),
-        mamba_cache_mode="align",
+        mamba_cache_mode=mode,
         num_speculative_blocks=speculative,
     )
 
@@ -75,6 +76,7 @@ def deployment(
     *specs: KVCacheSpec,
     num_blocks: int = 40,
     flagged: Sequence[int] = (),
+    max_model_len: int = 4096,
     **options: Any,
 ) -> Any:
     """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups."""
@@ -82,7 +84,7 @@ def deployment(
     config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
     return side.KVCacheManager(
         config,
-        max_model_len=4096,
+        max_model_len=max_model_len,
         scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
         hash_block_size=UNIT,
         **options,

@@ -61,9 +61,21 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
         (lambda side: manager(side, specs=()), "Config/covered", UnsupportedError),
         (lambda side: manager(side, specs=(KVCacheSpec(4),)), "Config/covered", UnsupportedError),
         (
-            lambda side: manager(side, specs=(MambaSpec(4, (), (), "all"),)),
-            "Config/covered",
-            UnsupportedError,
+            lambda side: manager(side, specs=(MAMBA, MambaSpec(4, (), (), "all"))),
+            "Config/one_state_mode",
+            PreconditionError,
+        ),
+        (
+            lambda side: manager(side, specs=(MambaSpec(32, (), (), "none"),), scheduler_block_size=32),
+            "Config/running_states_alone",
+            PreconditionError,
+        ),
+        (
+            lambda side: manager(
+                side, specs=(MambaSpec(16, (), (), "none"),), scheduler_block_size=16, enable_caching=False
+            ),
+            "Config/running_states_alone",
+            PreconditionError,
         ),
         (lambda side: manager(side, enable_kv_cache_events=True), "Config/covered", UnsupportedError),
         (lambda side: manager(side, dcp_world_size=2), "Config/covered", UnsupportedError),
