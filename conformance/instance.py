@@ -183,7 +183,9 @@ class StandardInstance:
 
     def allocate(self, life: Life, num_new_tokens: int, hit: int) -> Rows | None:
         blocks = self._hits.get(life.request) if hit else None
-        answer = self.manager.allocate_slots(self._request(life), num_new_tokens, hit, blocks)
+        made = self.world.prompts[life.prompt].encoder_tokens
+        encoder = {"num_encoder_tokens": made} if made and not life.is_running else {}
+        answer = self.manager.allocate_slots(self._request(life), num_new_tokens, hit, blocks, **encoder)
         return None if answer is None else _rows(answer)
 
     def table(self, life: Life) -> Rows:

@@ -127,7 +127,9 @@ class Bout:
         if not refused or not isinstance(move, Admit) or any(life.is_running for life in lives.values()):
             return
         # Beside its own, a block of each attention group from which the end of its hit is copied.
-        most = most_blocks(self.world, lives[move.request].num_tokens)
+        life = lives[move.request]
+        made = self.world.prompts[life.prompt].encoder_tokens
+        most = most_blocks(self.world.groups, life.num_tokens, made)
         most += sum(group.kind in WHOLE for group in self.world.groups)
         if most < self.world.num_blocks:
             yield Breach(

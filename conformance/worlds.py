@@ -5,6 +5,8 @@ from random import Random
 
 from pagedkv.spec.world import KINDS, REACHING, STATES, WHOLE, Group, Image, Prompt, World
 
+from .demand import most_blocks
+
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
     *MIXES_WITHOUT_WINDOWS,
@@ -55,10 +57,16 @@ MIXES = (
     "window+mamba-none",
     "full+window+mamba-none",
     "latent+mamba-none+mamba-none",
+    "cross",
+    "full+cross",
+    "latent+cross",
+    "chunk+cross",
+    "full+window+cross",
+    "full+mamba+cross",
 )
 """The mixes of groups that are drawn from; groups of full attention in one have different specs, groups of
 another kind may have equal ones."""
-UNCACHED = ("mamba-none",)
+UNCACHED = ("mamba-none", "cross")
 """Kinds beside which caching is off."""
 
 
@@ -75,6 +83,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         sizes["latent"] = unit * rng.choice((1, 1, 2, 4))
     if "mamba-all" in mix and len(mix) > 1:
         sizes["mamba-all"] = unit * rng.choice((1, 2, 2, 4))
+    if "cross" in mix:
+        sizes["cross"] = unit * rng.choice((1, 2, 4))
     if "chunk" in mix:
         sizes = dict.fromkeys(KINDS, sizes["full"])
     eagle = rng.choice(("none", "none", "all", "full"))
@@ -102,10 +112,10 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         for group in groups
     ]
     prompts = _random_prompts(rng, longest, block)
-    per_request = sum(
-        group.speculative + (3 if group.kind == "mamba" else -(-longest // group.block_size))
-        for group in groups
-    )
+    if "cross" in mix:
+        prompts = tuple(replace(p, encoder_tokens=rng.randint(0, 3 * sizes["cross"])) for p in prompts)
+    made = max(prompt.encoder_tokens for prompt in prompts)
+    per_request = most_blocks(groups, longest, made) or 1
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
     return World(
         groups=tuple(groups),

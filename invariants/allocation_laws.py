@@ -94,6 +94,23 @@ def hits_before_new(edge: Edge) -> Iterator[str]:
         yield f"request {call.request} hit {call.hit_rows} and took {call.taken}"
 
 
+@law(allocation.ENCODER_ONCE, Admit, Schedule)
+def encoder_once(edge: Edge) -> Iterator[str]:
+    """The row of what an encoder made is as long as that from the first call on, and shares nothing."""
+    call = edge.served
+    for g in range(len(edge.shape.sizes)) if call else ():
+        if call and edge.shape.is_encoder(g):
+            new, size = call.new_rows[g], edge.shape.sizes[g]
+            counts = [edge.after.ref_counts[block] for block in new]
+            if len(new) != covering(call.encoder, size) or set(counts) - {1}:
+                yield (
+                    f"request {call.request} has {call.encoder} tokens of an encoder, the row of group {g} "
+                    f"is {list(new)}, the counts are {counts}"
+                )
+            if not call.is_first and new != call.old_rows[g]:
+                yield f"the row of group {g} was {list(call.old_rows[g])} and is {list(new)}"
+
+
 @law(allocation.ANSWERS_NEW_ENTRIES, Admit, Schedule)
 def answers_new_entries(edge: Edge) -> Iterator[str]:
     """The answer is, per group, the private block of the hit and what the row has more."""

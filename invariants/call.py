@@ -54,6 +54,8 @@ class Call:
         self.start = life.computed + self.hit
         self.end = self.start + outcome.num_new_tokens
         self.num_tokens = life.num_tokens
+        self.encoder = t.world.prompts[life.prompt].encoder_tokens
+        """Tokens that the request's encoder has made."""
         nothing: Rows = ((),) * len(t.world.groups)
         self.hit_rows = outcome.found.rows if outcome.found else nothing
         self.old_rows = self.hit_rows if is_first else t.before.tables.get(self.request, nothing)
@@ -91,7 +93,7 @@ class Call:
         """Blocks with the prompt's last unit boundary, with that as key, where this call makes it."""
 
     def _unread(self, g: int) -> list[int]:
-        if self.is_first:
+        if self.is_first or self._shape.is_encoder(g):
             return []
         # An entry that is not full is still written on.
         whole = self.old_rows[g][: self.computed // self._shape.sizes[g]]
@@ -130,6 +132,8 @@ class Call:
     def places(self, g: int) -> int:
         """How many places the row of group ``g`` lacks."""
         size, have = self._shape.sizes[g], len(self.old_rows[g])
+        if self._shape.is_encoder(g):
+            return covering(self.encoder, size) if self.is_first else 0
         last = covering(self.end, size)
         drafts = self._shape.num_speculative[g]
         if not self._shape.is_aligned[g]:

@@ -59,6 +59,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     allocation_laws.skipped_are_freed,
     copy_laws.consumer_gets_private_block,
     copy_laws.owner_keeps_its_block,
+    allocation_laws.encoder_once,
     allocation_laws.hits_before_new,
     allocation_laws.prediction_is_exact,
     allocation_laws.same_pass_waits,

@@ -30,6 +30,10 @@ class Shape(NamedTuple):
     is_hybrid: bool
     """Whether there are several kinds."""
 
+    def is_encoder(self, g: int) -> bool:
+        """Whether rows of the group hold what an encoder made, and no part of the prefix."""
+        return self.reads[g] == "cross"
+
     def is_read(self, g: int, position: int, computed: int) -> bool:
         """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed."""
         if self.is_state[g]:

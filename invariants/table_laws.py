@@ -19,6 +19,8 @@ def writes_alone(state: State) -> Iterator[str]:
             # Attention that this pass fills may be shared as soon as it is whole: a layer is written
             # before it is read. States are read before any is written.
             settled = standing.computed if shape.is_state[g] else standing.end
+            if shape.is_encoder(g):
+                settled = 0
             for i in range(settled // shape.sizes[g], len(row)):
                 block = row[i]
                 if block and (state.entries[block] != 1 or block in lent):
@@ -35,7 +37,7 @@ def covers_the_tokens(state: State) -> Iterator[str]:
     In mode "all" these are the one that is read and that of every block from there on.
     """
     shape = state.shape
-    for request, (_, computed, end) in state.running.items():
+    for request, (prompt, computed, end) in state.running.items():
         rows = state.snapshot.tables.get(request)
         if rows is None:
             yield f"running request {request} has no table"
@@ -43,7 +45,9 @@ def covers_the_tokens(state: State) -> Iterator[str]:
         for g, row in enumerate(rows):
             size = shape.sizes[g]
             last = covering(end, size)
-            if shape.is_aligned[g]:
+            if shape.is_encoder(g):
+                needed = [*range(covering(state.world.prompts[prompt].encoder_tokens, size))]
+            elif shape.is_aligned[g]:
                 needed = [*range(last - 1, last + shape.num_speculative[g])]
                 if computed:
                     needed.append(covering(computed, size) - 1)
@@ -63,10 +67,15 @@ def covers_the_tokens(state: State) -> Iterator[str]:
 def holds_no_more(state: State) -> Iterator[str]:
     """No entry is past the last that is needed, and what nobody reads is held until the next call only."""
     shape = state.shape
-    for request, (_, computed, end) in state.running.items():
+    for request, (prompt, computed, end) in state.running.items():
         for g, row in enumerate(state.snapshot.tables.get(request, ())):
             size = shape.sizes[g]
             last = covering(end, size)
+            if shape.is_encoder(g):
+                made = state.world.prompts[prompt].encoder_tokens
+                if len(row) > covering(made, size):
+                    yield f"request {request} has {made} tokens of an encoder, group {g} has {list(row)}"
+                continue
             if len(row) > last + shape.num_speculative[g]:
                 yield f"request {request} has {end} tokens, group {g} has {list(row)}"
             if not shape.is_aligned[g]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pagedkv.spec import World
 from pagedkv.spec.clauses import worker
+from pagedkv.spec.prefixes import Run
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows, Snapshot
 from pagedkv.spec.world import STATES
 
@@ -98,6 +99,8 @@ class Worker:
             for g, group in enumerate(self._world.groups):
                 if group.kind in STATES:
                     self._write_states(item, g)
+                elif group.kind == "cross":
+                    self._write_encoded(item, g)
                 else:
                     self._write_attention(item, g)
         # Whoever runs reads on: not only the requests of this step must find their prefix.
@@ -167,6 +170,13 @@ class Worker:
             written = self._prefixes.runs(item.prompt, a, b)
             self.memory[block] = Content(g, joined(before, written, after))
 
+    def _write_encoded(self, item: Work, g: int) -> None:
+        """The request's first step runs the encoder, whose output no prefix names: positions stand for it."""
+        size, made = self._world.groups[g].block_size, self._world.prompts[item.prompt].encoder_tokens
+        for i in range(-(-made // size) if item.is_new else 0):
+            positions = Run(item.prompt, i * size, min(made, (i + 1) * size))
+            self.memory[self._entry(item.request, g, i)] = Content(g, (positions,))
+
     def _write_states(self, item: Work, g: int) -> None:
         group = self._world.groups[g]
         size, ends = group.block_size, [item.end]
@@ -180,12 +190,18 @@ class Worker:
     def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
         """What the tokens from ``start`` on read, of the ``computed`` first ones."""
         for g, group in enumerate(self._world.groups):
-            if group.kind not in STATES:
+            if group.kind == "cross":
+                made = self._world.prompts[prompt].encoder_tokens
+                for i in range(-(-made // group.block_size)):
+                    first, last = i * group.block_size, min(made, (i + 1) * group.block_size)
+                    yield from self._read(request, g, i, 0, (Run(prompt, first, last),))
+            elif group.kind not in STATES:
                 size = group.block_size
                 begin = self._first_read(g, start)
                 for i in range(begin // size, -(-computed // size)):
                     first, last = max(begin, i * size), min((i + 1) * size, computed)
-                    yield from self._read(request, g, i, first - i * size, prompt, first, last)
+                    wanted = self._prefixes.runs(prompt, first, last)
+                    yield from self._read(request, g, i, first - i * size, wanted)
 
     def _first_read(self, g: int, position: int) -> int:
         """The first position that the token at ``position`` attends to."""
@@ -201,15 +217,13 @@ class Worker:
         for g, group in enumerate(self._world.groups):
             if group.kind in STATES and computed:
                 i = (computed - 1) // group.block_size
-                yield from self._read(request, g, i, 0, prompt, computed - 1, computed)
+                yield from self._read(request, g, i, 0, self._prefixes.runs(prompt, computed - 1, computed))
 
-    def _read(
-        self, request: str, g: int, i: int, slot: int, prompt: int, start: int, end: int
-    ) -> Iterator[Breach]:
-        """The slots of entry ``i`` from ``slot`` on hold the prefixes of ``start`` + 1 to ``end`` tokens."""
+    def _read(self, request: str, g: int, i: int, slot: int, wanted: Runs) -> Iterator[Breach]:
+        """The slots of entry ``i`` from ``slot`` on hold what is ``wanted``."""
         block = self._entry(request, g, i)
-        wanted = self._prefixes.runs(prompt, start, end)
-        found = between(self._slots(block, g, slot + end - start), slot, slot + end - start)
+        end = slot + sum(run.end - run.start for run in wanted)
+        found = between(self._slots(block, g, end), slot, end)
         if not block:
             because = f"request {request}, group {g}: has no block for what it reads, {in_words(wanted)}"
             yield Breach(worker.READS_ITS_PREFIX, because)

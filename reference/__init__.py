@@ -2,7 +2,13 @@
 
 from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
 
-from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .kinds import (
+    ChunkedLocalAttentionManager,
+    CrossAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    SlidingWindowManager,
+)
 from .manager import KVCacheManager
 from .pool import BlockPool
 from .scheduler import Scheduler
@@ -10,6 +16,7 @@ from .scheduler import Scheduler
 __all__ = [
     "BlockPool",
     "ChunkedLocalAttentionManager",
+    "CrossAttentionManager",
     "FullAttentionManager",
     "KVCacheBlock",
     "KVCacheBlocks",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pagedkv.spec import (
     BlockHash,
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheSpec,
@@ -20,7 +21,13 @@ from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.rules.sizes import blocks_for
 
-from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .kinds import (
+    ChunkedLocalAttentionManager,
+    CrossAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    SlidingWindowManager,
+)
 from .lookup import cached_boundaries, hit_row
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
@@ -33,6 +40,7 @@ _MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,
+    CrossAttentionSpec: CrossAttentionManager,
 }
 
 

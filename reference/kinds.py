@@ -1,12 +1,21 @@
 """What differs by kind of group, and no more."""
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Self, cast
+from typing import ClassVar, NamedTuple, NoReturn, Self, cast
 
-from pagedkv.spec import ChunkedLocalAttentionSpec, KVCacheSpec, MambaSpec, SlidingWindowSpec
+from pagedkv.spec import (
+    ChunkedLocalAttentionSpec,
+    KVCacheSpec,
+    MambaSpec,
+    Request,
+    SlidingWindowSpec,
+    UnsupportedError,
+    require,
+)
 from pagedkv.spec.blocks import BlockList
+from pagedkv.spec.clauses import config
 from pagedkv.spec.rules.reach import Reads
-from pagedkv.spec.rules.rows import Growth, mamba_growth, states_growth
+from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, states_growth
 
 from .call import Call
 from .pool import BlockPool
@@ -70,6 +79,36 @@ class ChunkedLocalAttentionManager(AttentionManager):
     def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
         """The length of chunks."""
         return cast(ChunkedLocalAttentionSpec, kv_cache_spec).attention_chunk_size
+
+
+class CrossAttentionManager(AttentionManager):
+    """A group that reads what an encoder made of the request's input. No prefix names that."""
+
+    reads: ClassVar[Reads] = "encoder"
+    takes_hits: ClassVar[bool] = False
+
+    def growth(self, row_length: int, call: Call) -> Growth:
+        """Places for all that the encoder made, when the row begins (clause Allocate/encoder_once)."""
+        end = call.encoder if call.is_first else 0
+        return attention_growth(row_length, end, self.block_size)
+
+    def num_external(self, call: Call, row: Sequence[int]) -> int:
+        """None: of the encoder's output others compute nothing."""
+        return 0
+
+    def written(self, call: Call, row: Sequence[int]) -> Sequence[int]:
+        """All of it, with the request's first step."""
+        return row if call.is_first else []
+
+    def cache_blocks(self, request: Request, end: int, length: int) -> None:
+        """Refused by clause Config/cross_without_caching."""
+        require(False, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
+
+    @classmethod
+    def find_longest_cache_hit(cls, *args: object, **kwargs: object) -> NoReturn:
+        """Refused by clause Config/cross_without_caching."""
+        require(False, config.CROSS_WITHOUT_CACHING, "find_longest_cache_hit was called", UnsupportedError)
+        raise AssertionError
 
 
 class MambaManager(SingleTypeKVCacheManager):

@@ -9,10 +9,11 @@ from pagedkv.spec import (
     Request,
     RequestStatus,
     Snapshot,
+    UnsupportedError,
     require,
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
-from pagedkv.spec.clauses import allocation, freeing
+from pagedkv.spec.clauses import allocation, config, freeing
 from pagedkv.spec.deployment import check_hashes, check_kinds, check_limits, refuse_uncovered
 from pagedkv.spec.rules.admission import watermark_blocks
 from pagedkv.spec.rules.caching import cacheable_length
@@ -112,13 +113,13 @@ class KVCacheManager(Views):
         """Give the request places for ``num_new_tokens`` tokens after those that are computed.
 
         These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
-        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more.
+        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more,
+        and cross attention, at the request's first call, those for ``num_encoder_tokens``.
         Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
         the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
         the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
         scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
-        refuse_uncovered(num_encoder_tokens=(num_encoder_tokens, 0))
         managers, request_id = self.coordinator.single_type_managers, request.request_id
         local = request.num_computed_tokens + num_new_computed_tokens
         start = local + num_external_computed_tokens
@@ -130,6 +131,7 @@ class KVCacheManager(Views):
             start=start,
             end=start + num_new_tokens,
             slots=min(start + num_new_tokens + num_lookahead_tokens, self.max_model_len),
+            encoder=num_encoder_tokens,
             lists_external=not delay_cache_blocks,
         )
         rows = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
@@ -155,7 +157,10 @@ class KVCacheManager(Views):
 
         Without hashes it has no names for that.
         """
-        for manager in self.coordinator.single_type_managers if request.block_hashes else ():
+        managers = self.coordinator.single_type_managers
+        can_name = all(manager.takes_hits for manager in managers)
+        require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
+        for manager in managers if request.block_hashes else ():
             length = cacheable_length(
                 num_computed_tokens,
                 request.num_tokens,

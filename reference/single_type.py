@@ -20,6 +20,8 @@ from .pool import BlockPool
 class SingleTypeKVCacheManager(FindsHits):
     """The state of one group. Its subclasses say what differs by kind."""
 
+    takes_hits: ClassVar[bool] = True
+    """Whether a row can begin with the blocks of a prefix."""
     keeps_keys: ClassVar[bool]
     """Whether blocks only grow, so that keys stay true while they are written on."""
 
@@ -82,6 +84,10 @@ class SingleTypeKVCacheManager(FindsHits):
     def growth(self, row_length: int, call: Call) -> Growth:
         """What a row of ``row_length`` entries appends for the call: one entry per started block."""
         return attention_growth(row_length, call.slots, self.block_size)
+
+    def written(self, call: Call, row: Sequence[int]) -> Sequence[int]:
+        """The entries of the grown row that the step fills."""
+        return row[call.local // self.block_size : blocks_for(call.end, self.block_size)]
 
     @abstractmethod
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
@@ -204,8 +210,7 @@ class SingleTypeKVCacheManager(FindsHits):
         row += taken
         if self.lists_new_blocks:
             self.new_block_ids += new + taken
-        written = row[call.local // self.block_size : blocks_for(call.end, self.block_size)]
-        self.filled.update({block_id: call.request_id for block_id in written if block_id})
+        self.filled.update({block_id: call.request_id for block_id in self.written(call, row) if block_id})
         return new + row[num_old:]
 
     def cache_blocks(self, request: Request, end: int, length: int) -> None:

@@ -2,6 +2,7 @@
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
@@ -34,6 +35,7 @@ __all__ = [
     "BlockHash",
     "BlockHashWithGroupId",
     "ChunkedLocalAttentionSpec",
+    "CrossAttentionSpec",
     "FullAttentionSpec",
     "KVCacheBlockCopy",
     "KVCacheConfig",

@@ -74,6 +74,15 @@ class ChunkedLocalAttentionSpec(KVCacheSpec):
 
 
 @dataclass(frozen=True)
+class CrossAttentionSpec(KVCacheSpec):
+    """Attention of a decoder to what an encoder made of the request's input, which stays as it is."""
+
+    num_kv_heads: int
+    head_size: int
+    dtype: Any
+
+
+@dataclass(frozen=True)
 class MambaSpec(KVCacheSpec):
     """A recurrent layer: one state stands for the whole prefix that ends at it."""
 

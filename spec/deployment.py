@@ -4,6 +4,7 @@ from math import lcm
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     MambaSpec,
@@ -62,7 +63,14 @@ def check_retention(retention_interval: int | None, scheduler_block_size: int) -
     )
 
 
-_COVERED = (FullAttentionSpec, MLAAttentionSpec, SlidingWindowSpec, ChunkedLocalAttentionSpec, MambaSpec)
+_COVERED = (
+    FullAttentionSpec,
+    MLAAttentionSpec,
+    SlidingWindowSpec,
+    ChunkedLocalAttentionSpec,
+    MambaSpec,
+    CrossAttentionSpec,
+)
 
 
 def check_groups(
@@ -110,4 +118,10 @@ def check_kinds(kv_cache_config: KVCacheConfig, max_model_len: int, enable_cachi
             config.RUNNING_STATES_ALONE,
             f"group {g} has blocks of {spec.block_size} tokens, max_model_len is {max_model_len}, "
             f"enable_caching {enable_caching}",
+        )
+        require(
+            not (isinstance(spec, CrossAttentionSpec) and enable_caching),
+            config.CROSS_WITHOUT_CACHING,
+            f"group {g} is one of cross attention, and enable_caching {enable_caching}",
+            UnsupportedError,
         )

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
@@ -25,7 +26,7 @@ from .cache_specs import (
 from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
-GroupKind = Literal["full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none"]
+GroupKind = Literal["full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none", "cross"]
 KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
 """The kinds by their names."""
 REACHING = ("window", "chunk")
@@ -59,6 +60,8 @@ class Group:
                 return SlidingWindowSpec(self.block_size, 1, self.variant, "float32", self.reach)
             case "latent":
                 return MLAAttentionSpec(self.block_size, 1, self.variant, "float32")
+            case "cross":
+                return CrossAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "chunk":
                 return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
         mode = STATES[self.kind]
@@ -84,6 +87,8 @@ class Prompt:
     salt: str | None = None
     lora: str | None = None
     images: tuple[Image, ...] = ()
+    encoder_tokens: int = 0
+    """Positions of the encoder's output that groups of cross attention hold for the request."""
 
     def features(self) -> list[MultiModalFeature]:
         """The images as a request carries them."""

@@ -113,6 +113,7 @@ def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Vari
                 prompt,
                 tokens=prompt.tokens[::unit],
                 length=-(-prompt.length // unit),
+                encoder_tokens=-(-prompt.encoder_tokens // unit),
                 images=tuple(replace(i, offset=i.offset // unit, length=1) for i in prompt.images),
             )
             for prompt in world.prompts
@@ -153,7 +154,13 @@ _SIZES: tuple[_Variants, ...] = (
 
 def _other_prompts(world: World) -> Iterator[_Variants]:
     for p in range(len(world.prompts)):
-        for others in (_without_extras, _with_shorter_output, _with_shorter_prompt, _with_longer_prompt):
+        for others in (
+            _without_extras,
+            _with_shorter_output,
+            _with_shorter_prompt,
+            _with_longer_prompt,
+            _with_shorter_encoding,
+        ):
             yield partial(_with_prompt, p, others)
 
 
@@ -185,6 +192,11 @@ def _with_longer_prompt(prompt: Prompt) -> Iterator[Prompt]:
     # Output comes token by token, each in a pass of its own.
     for more in _steps_down(len(prompt.tokens) - prompt.length, 0):
         yield replace(prompt, length=len(prompt.tokens) - more)
+
+
+def _with_shorter_encoding(prompt: Prompt) -> Iterator[Prompt]:
+    for made in _steps_down(prompt.encoder_tokens, 0):
+        yield replace(prompt, encoder_tokens=made)
 
 
 def _steps_down(number: int, least: int) -> Iterator[int]:

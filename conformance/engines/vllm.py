@@ -80,6 +80,7 @@ def _config(world: World) -> Any:
     import torch
     from vllm.v1.kv_cache_interface import (
         ChunkedLocalAttentionSpec,
+        CrossAttentionSpec,
         FullAttentionSpec,
         KVCacheConfig,
         KVCacheGroupSpec,
@@ -96,6 +97,8 @@ def _config(world: World) -> Any:
                 return FullAttentionSpec(block_size=group.block_size, **shape)
             case "latent":
                 return MLAAttentionSpec(block_size=group.block_size, **shape)
+            case "cross":
+                return CrossAttentionSpec(block_size=group.block_size, **shape)
             case "window":
                 return SlidingWindowSpec(block_size=group.block_size, sliding_window=group.reach, **shape)
             case "chunk":

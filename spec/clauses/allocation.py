@@ -52,6 +52,12 @@ LISTS_NEW_BLOCKS = Clause(
     "block boundary on.",
     "0.1",
 )
+ENCODER_ONCE = Clause(
+    "Allocate/encoder_once",
+    "A request's first call gives cross attention the blocks that cover the encoder's tokens, which are its "
+    "alone, and no later call gives it any; neither hits nor what others have computed take any there.",
+    "0.1",
+)
 NONE_CHANGES_NOTHING = Clause(
     "Allocate/none_changes_nothing",
     "A call that answers None has changed nothing but the entries it skipped.",

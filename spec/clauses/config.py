@@ -28,6 +28,12 @@ RUNNING_STATES_ALONE = Clause(
     "could go on from: its block covers the model's length, and caching is off.",
     "0.1",
 )
+CROSS_WITHOUT_CACHING = Clause(
+    "Config/cross_without_caching",
+    "What cross attention reads was made for one request, and no prefix names it: a group of it has neither "
+    "lookups nor keys, so no hit is common to all groups, and beside it caching is off.",
+    "0.1",
+)
 CHUNKS_OF_ONE_SIZE = Clause(
     "Config/chunks_of_one_size",
     "A deployment with chunked local attention has one block size, and no draft model reads such a group.",

@@ -2,17 +2,18 @@
 
 from typing import Literal
 
-Reads = Literal["prefix", "window", "chunk", "state"]
-"""Full attention, sliding windows, chunked local attention, recurrent states."""
+Reads = Literal["prefix", "window", "chunk", "state", "encoder"]
+"""Full attention, sliding windows, chunked local attention, recurrent states, cross attention."""
 
 
 def first_read(reads: Reads, num_processed: int, reach: int) -> int:
     """The first position that a step after ``num_processed`` tokens reads, in tokens.
 
-    ``reach`` is the length of windows or chunks; 0 for the others. A state is read at its last position.
+    ``reach`` is the length of windows or chunks; 0 for the others. A state is read at its last position. What
+    an encoder made is all read by every step.
     """
     match reads:
-        case "prefix":
+        case "prefix" | "encoder":
             return 0
         case "window":
             return max(0, num_processed - reach + 1)

@@ -52,6 +52,7 @@ _LIMITS = {
     "Prompt.tokens": Limit(*_INT64, fewest=1, longest=100_000),
     "Prompt.length": Limit(1, 100_000),
     "Prompt.images": Limit(longest=1000),
+    "Prompt.encoder_tokens": Limit(0, 100_000),
     "Image.offset": Limit(0, 100_000),
     "Image.length": Limit(1, 100_000),
     "Submit.prompt": Limit(0, 63),

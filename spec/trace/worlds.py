@@ -19,6 +19,8 @@ def reason_against(world: World) -> str:
             f"mamba-none has one block for all of the {world.max_model_len} tokens and no caching, not "
             f"{states[0]} and {world.enable_caching}"
         )
+    if world.enable_caching and any(group.kind == "cross" for group in world.groups):
+        return "caching is off beside cross attention"
     for group in world.groups:
         if (group.reach > 0) != (group.kind in REACHING):
             return (

@@ -12,6 +12,7 @@ from typing import Any
 
 from pagedkv.spec import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
@@ -59,6 +60,11 @@ def states(block_size: int = BLOCK, speculative: int = 0, mode: MambaCacheMode =
 def latent(block_size: int) -> MLAAttentionSpec:
     """The smallest spec of latent attention."""
     return MLAAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
+
+
+def cross(block_size: int) -> CrossAttentionSpec:
+    """The smallest spec of cross attention."""
+    return CrossAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
 
 
 def window(block_size: int, sliding_window: int) -> SlidingWindowSpec:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pagedkv.spec import (
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
@@ -58,6 +59,11 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             "Config/one_state_size",
             PreconditionError,
         ),
+        (
+            lambda side: manager(side, specs=(FULL, CrossAttentionSpec(4, 1, 1, "float32"))),
+            "Config/cross_without_caching",
+            UnsupportedError,
+        ),
         (lambda side: manager(side, specs=()), "Config/covered", UnsupportedError),
         (lambda side: manager(side, specs=(KVCacheSpec(4),)), "Config/covered", UnsupportedError),
         (
@@ -99,7 +105,7 @@ def test_a_deployment_is_refused(
         (lambda m, r: m.allocate_slots(r, 33), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 1, num_lookahead_tokens=1), "Config/covered"),
         (lambda m, r: m.allocate_slots(r, 1, num_external_computed_tokens=4), "Config/covered"),
-        (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=4), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=-1), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 1, full_sequence_must_fit=True), "Config/covered"),
         (lambda m, r: m.allocate_slots(r, 1, reserved_blocks=1), "Config/covered"),
         (lambda m, r: m.allocate_slots(r, 1, 4), "Allocate/fits_the_hit"),
