@@ -57,6 +57,13 @@ MIXES = (
     "window+mamba-none",
     "full+window+mamba-none",
     "latent+mamba-none+mamba-none",
+    "reference",
+    "full+reference",
+    "latent+reference",
+    "reference+reference",
+    "reference+window",
+    "reference+mamba",
+    "reference+mamba-all",
     "cross",
     "full+cross",
     "latent+cross",
@@ -83,6 +90,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         sizes["latent"] = unit * rng.choice((1, 1, 2, 4))
     if "mamba-all" in mix and len(mix) > 1:
         sizes["mamba-all"] = unit * rng.choice((1, 2, 2, 4))
+    if "reference" in mix and len(mix) > 1:
+        sizes["reference"] = unit * rng.choice((1, 1, 2, 4))
     if "cross" in mix:
         sizes["cross"] = unit * rng.choice((1, 2, 4))
     if "chunk" in mix:

@@ -97,7 +97,8 @@ class Call:
             return []
         # An entry that is not full is still written on.
         whole = self.old_rows[g][: self.computed // self._shape.sizes[g]]
-        read = self._shape.read_entries(g, self.computed)
+        prompt = self._t.world.prompts[self.prompt].length
+        read = self._shape.read_entries(g, self.computed, prompt)
         return [i for i, block in enumerate(whole) if block and i not in read][::-1]
 
     def _own_entries(self) -> Iterator[tuple[int, int]]:

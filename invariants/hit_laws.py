@@ -136,7 +136,7 @@ def common_prefix(edge: Edge) -> Iterator[str]:
     for g, row in enumerate(tables.get(edge.move.request, ((),) * len(edge.shape.sizes))):
         shared = 0
         if edge.shape.reads[g] in WHOLE:
-            while shared < len(row) and all(row[shared] in rows[g] for rows in tables.values()):
+            while row[shared:] and row[shared] and all(row[shared] in r[g] for r in tables.values()):
                 shared += 1
         expected.append(shared)
     if edge.outcome.value != tuple(expected):

@@ -34,8 +34,11 @@ class Shape(NamedTuple):
         """Whether rows of the group hold what an encoder made, and no part of the prefix."""
         return self.reads[g] == "cross"
 
-    def is_read(self, g: int, position: int, computed: int) -> bool:
-        """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed."""
+    def is_read(self, g: int, position: int, computed: int, prompt: int | None = None) -> bool:
+        """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed.
+
+        Reference windows read all of the ``prompt`` tokens, if it is told how many there are, else all.
+        """
         if self.is_state[g]:
             return position == computed - 1
         match self.reads[g]:
@@ -43,14 +46,21 @@ class Shape(NamedTuple):
                 return computed - position < self.reach[g]
             case "chunk":
                 return position // self.reach[g] == computed // self.reach[g]
+            case "reference" if prompt is not None:
+                return position < prompt or computed - position <= self.reach[g]
         return True
 
-    def read_entries(self, g: int, computed: int) -> list[int]:
+    def read_entries(self, g: int, computed: int, prompt: int | None = None) -> list[int]:
         """The entries of a row of which the step after ``computed`` tokens reads a position."""
-        # Whoever reads a position reads all later ones, so the last one of an entry says it.
+        # Whoever reads a position reads all later ones, or it is one of the prompt and all earlier ones
+        # are read: so the first or the last one of an entry says it.
         size = self.sizes[g]
-        ends = [min(end, computed) for end in range(size, computed + size, size)]
-        return [i for i, end in enumerate(ends) if self.is_read(g, end - 1, computed)]
+        return [
+            i
+            for i in range(covering(computed, size))
+            if self.is_read(g, min((i + 1) * size, computed) - 1, computed, prompt)
+            or self.is_read(g, i * size, computed, prompt)
+        ]
 
 
 def shape_of(world: World) -> Shape:

@@ -52,9 +52,8 @@ def covers_the_tokens(state: State) -> Iterator[str]:
                 if computed:
                     needed.append(covering(computed, size) - 1)
             else:
-                # What it reads first, and from there on to where it writes.
-                read = shape.read_entries(g, computed)
-                needed = [*range(min(read, default=computed // size), last + shape.num_speculative[g])]
+                read = shape.read_entries(g, computed, state.world.prompts[prompt].length)
+                needed = [*read, *range(covering(computed, size), last + shape.num_speculative[g])]
             lacking = [i for i in needed if i >= len(row) or not row[i]]
             if lacking:
                 yield (
@@ -79,9 +78,9 @@ def holds_no_more(state: State) -> Iterator[str]:
             if len(row) > last + shape.num_speculative[g]:
                 yield f"request {request} has {end} tokens, group {g} has {list(row)}"
             if not shape.is_aligned[g]:
-                # What the last steps have read may be held until the next call.
+                # What the last steps have read, or a hit has found, may be held until the next call.
                 read = shape.read_entries(g, computed)
-                stale = [i for i, block in enumerate(row[: min(read, default=computed // size)]) if block]
+                stale = [i for i, block in enumerate(row[: computed // size]) if block and i not in read]
                 if stale and computed < end:
                     yield (
                         f"request {request} computes {computed} to {end}, group {g} is {list(row)}, with "

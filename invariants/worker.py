@@ -198,10 +198,15 @@ class Worker:
             elif group.kind not in STATES:
                 size = group.block_size
                 begin = self._first_read(g, start)
-                for i in range(begin // size, -(-computed // size)):
-                    first, last = max(begin, i * size), min((i + 1) * size, computed)
-                    wanted = self._prefixes.runs(prompt, first, last)
-                    yield from self._read(request, g, i, first - i * size, wanted)
+                reads = [(begin, computed)]
+                if group.kind == "reference":
+                    length = min(self._world.prompts[prompt].length, computed)
+                    reads = [(0, length), (max(length, start - group.reach), computed)]
+                for begin, end in reads:
+                    for i in range(begin // size, -(-end // size) if begin < end else 0):
+                        first, last = max(begin, i * size), min((i + 1) * size, end)
+                        wanted = self._prefixes.runs(prompt, first, last)
+                        yield from self._read(request, g, i, first - i * size, wanted)
 
     def _first_read(self, g: int, position: int) -> int:
         """The first position that the token at ``position`` attends to."""

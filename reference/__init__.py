@@ -7,6 +7,7 @@ from .kinds import (
     CrossAttentionManager,
     FullAttentionManager,
     MambaManager,
+    RSWAManager,
     SlidingWindowManager,
 )
 from .manager import KVCacheManager
@@ -22,6 +23,7 @@ __all__ = [
     "KVCacheBlocks",
     "KVCacheManager",
     "MambaManager",
+    "RSWAManager",
     "Scheduler",
     "SlidingWindowManager",
 ]

@@ -11,6 +11,7 @@ from pagedkv.spec import (
     KVCacheSpec,
     MambaSpec,
     MLAAttentionSpec,
+    RSWASpec,
     SlidingWindowSpec,
     require,
 )
@@ -26,6 +27,7 @@ from .kinds import (
     CrossAttentionManager,
     FullAttentionManager,
     MambaManager,
+    RSWAManager,
     SlidingWindowManager,
 )
 from .lookup import cached_boundaries, hit_row
@@ -37,6 +39,7 @@ Rows = tuple[list[KVCacheBlock], ...]
 _MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
     MLAAttentionSpec: FullAttentionManager,
+    RSWASpec: RSWAManager,
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,

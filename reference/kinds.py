@@ -8,13 +8,14 @@ from pagedkv.spec import (
     KVCacheSpec,
     MambaSpec,
     Request,
+    RSWASpec,
     SlidingWindowSpec,
     UnsupportedError,
     require,
 )
 from pagedkv.spec.blocks import BlockList
 from pagedkv.spec.clauses import config
-from pagedkv.spec.rules.reach import Reads
+from pagedkv.spec.rules.reach import Reads, gap_entries
 from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, states_growth
 
 from .call import Call
@@ -50,11 +51,24 @@ class FullAttentionManager(AttentionManager):
     reads: ClassVar[Reads] = "prefix"
 
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:
-        """Leading blocks that are the same in every row."""
+        """Leading blocks that are the same in every row, up to a gap."""
         row = self.rows.get(running_request_id, [])
         others = self.rows.values()
-        different = (i for i, block in enumerate(row) if any(o[i : i + 1] != [block] for o in others))
+        different = (
+            i for i, block in enumerate(row) if not block or any(o[i : i + 1] != [block] for o in others)
+        )
         return next(different, len(row)) if self.enable_caching else 0
+
+
+class RSWAManager(FullAttentionManager):
+    """A group whose steps read the prompt and the last positions. It is looked up as full attention is."""
+
+    def dead_entries(self, num_processed_tokens: int, num_prompt_tokens: int | None) -> range:
+        """Those between the prompt and the window."""
+        if num_prompt_tokens is None:
+            return range(0)
+        window = cast(RSWASpec, self.kv_cache_spec).rswa_window
+        return gap_entries(num_prompt_tokens, num_processed_tokens, window, self.block_size)
 
 
 class SlidingWindowManager(AttentionManager):

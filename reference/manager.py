@@ -141,7 +141,9 @@ class KVCacheManager(Views):
             check_hashes(request, self.block_pool.hash_block_size)
         require_fitting_hit(managers, call, request, rows)
 
-        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)
+        self.remove_skipped_blocks(
+            request_id, request.num_computed_tokens - request.num_in_flight_tokens, request.num_prompt_tokens
+        )
         is_admitted = request.status in (RequestStatus.WAITING, RequestStatus.PREEMPTED)
         spare = reserved_blocks + (self.watermark_blocks if is_admitted and has_scheduled_reqs else 0)
         whole = max(call.end, min(request.num_tokens, self.max_model_len)) if full_sequence_must_fit else None
@@ -175,7 +177,7 @@ class KVCacheManager(Views):
     ) -> None:
         """Let go of entries that no step after ``processed_computed_tokens`` tokens reads."""
         for manager in self.coordinator.single_type_managers:
-            manager.remove_skipped_blocks(request_id, processed_computed_tokens)
+            manager.remove_skipped_blocks(request_id, processed_computed_tokens, num_prompt_tokens)
 
     def new_step_starts(self) -> None:
         """Open a pass."""

@@ -37,10 +37,7 @@ class SingleTypeKVCacheManager(FindsHits):
         needs_kv_cache_zeroing: bool = False,
         max_admission_blocks_per_request: int | None = None,
     ) -> None:
-        refuse_uncovered(
-            dcp_world_size=(dcp_world_size, 1),
-            pcp_world_size=(pcp_world_size, 1),
-        )
+        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
         self.enable_caching = enable_caching
@@ -132,10 +129,16 @@ class SingleTypeKVCacheManager(FindsHits):
             self.reads, num_processed_tokens, self.reach(self.kv_cache_spec), self.block_size
         )
 
-    def remove_skipped_blocks(self, request_id: str, num_processed_tokens: int) -> None:
+    def dead_entries(self, num_processed_tokens: int, num_prompt_tokens: int | None) -> range:
+        """Entries that no later step reads; without the prompt's length as far as that is known."""
+        return range(self.num_skipped(num_processed_tokens))
+
+    def remove_skipped_blocks(
+        self, request_id: str, num_processed_tokens: int, num_prompt_tokens: int | None = None
+    ) -> None:
         """Let go of entries that no later step reads (clause Allocate/skipped_are_freed)."""
         row = self.rows.get(request_id, [])
-        dead = range(min(len(row), self.num_skipped(num_processed_tokens)))
+        dead = self.dead_entries(num_processed_tokens, num_prompt_tokens)[: len(row)]
         skipped = [row[i] for i in reversed(dead)]
         for i in dead:
             row[i] = 0

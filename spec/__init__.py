@@ -9,6 +9,7 @@ from .cache_specs import (
     KVCacheSpec,
     MambaSpec,
     MLAAttentionSpec,
+    RSWASpec,
     SlidingWindowSpec,
 )
 from .hashing import (
@@ -45,6 +46,7 @@ __all__ = [
     "MambaSpec",
     "MultiModalFeature",
     "PreconditionError",
+    "RSWASpec",
     "Request",
     "RequestStatus",
     "SlidingWindowSpec",

@@ -46,6 +46,17 @@ class MLAAttentionSpec(FullAttentionSpec):
 
 
 @dataclass(frozen=True)
+class RSWASpec(FullAttentionSpec):
+    """Reference sliding window: attention over the whole prompt and the last ``rswa_window`` positions."""
+
+    rswa_window: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive("rswa_window", self.rswa_window)
+
+
+@dataclass(frozen=True)
 class SlidingWindowSpec(KVCacheSpec):
     """Attention over the last ``sliding_window`` positions, the token's own among them."""
 

@@ -9,6 +9,7 @@ from .cache_specs import (
     KVCacheConfig,
     MambaSpec,
     MLAAttentionSpec,
+    RSWASpec,
     SlidingWindowSpec,
 )
 from .clauses import config, hashing
@@ -66,6 +67,7 @@ def check_retention(retention_interval: int | None, scheduler_block_size: int) -
 _COVERED = (
     FullAttentionSpec,
     MLAAttentionSpec,
+    RSWASpec,
     SlidingWindowSpec,
     ChunkedLocalAttentionSpec,
     MambaSpec,

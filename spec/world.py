@@ -21,17 +21,20 @@ from .cache_specs import (
     MambaCacheMode,
     MambaSpec,
     MLAAttentionSpec,
+    RSWASpec,
     SlidingWindowSpec,
 )
 from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
-GroupKind = Literal["full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none", "cross"]
+GroupKind = Literal[
+    "full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none", "cross", "reference"
+]
 KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
 """The kinds by their names."""
-REACHING = ("window", "chunk")
+REACHING = ("window", "chunk", "reference")
 """Kinds whose groups have a ``reach``."""
-WHOLE = ("full", "latent")
+WHOLE = ("full", "latent", "reference")
 """Kinds of full attention: lookups ask them first, and hits may end inside their blocks."""
 STATES: dict[str, MambaCacheMode] = {"mamba": "align", "mamba-all": "all", "mamba-none": "none"}
 """Kinds of recurrent states, with the mode in which they are kept."""
@@ -49,7 +52,7 @@ class Group:
     variant: int = 1
     """Groups that differ in it have different specs."""
     reach: int = 0
-    """Tokens of a window or of a chunk."""
+    """Tokens of a window, sliding or beside the reference that is the prompt, or of a chunk."""
 
     def spec(self) -> KVCacheSpec:
         """The spec that a manager is given."""
@@ -62,6 +65,8 @@ class Group:
                 return MLAAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "cross":
                 return CrossAttentionSpec(self.block_size, 1, self.variant, "float32")
+            case "reference":
+                return RSWASpec(self.block_size, 1, self.variant, "float32", self.reach)
             case "chunk":
                 return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
         mode = STATES[self.kind]

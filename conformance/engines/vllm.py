@@ -86,6 +86,7 @@ def _config(world: World) -> Any:
         KVCacheGroupSpec,
         MambaSpec,
         MLAAttentionSpec,
+        RSWASpec,
         SlidingWindowSpec,
     )
 
@@ -99,6 +100,8 @@ def _config(world: World) -> Any:
                 return MLAAttentionSpec(block_size=group.block_size, **shape)
             case "cross":
                 return CrossAttentionSpec(block_size=group.block_size, **shape)
+            case "reference":
+                return RSWASpec(block_size=group.block_size, rswa_window=group.reach, **shape)
             case "window":
                 return SlidingWindowSpec(block_size=group.block_size, sliding_window=group.reach, **shape)
             case "chunk":

@@ -7,7 +7,7 @@ from pagedkv.conformance.loop import LoopState
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Move, Preempt, Schedule
 from pagedkv.spec.outcomes import Allocated, Outcome, Stepped
 from pagedkv.spec.snapshot import Rows
-from pagedkv.spec.world import WHOLE, Prompt
+from pagedkv.spec.world import Prompt
 
 
 @dataclass
@@ -112,7 +112,8 @@ class Counting:
     def _note_held(self, request: str, answered: Rows) -> None:
         """Full attention lets nothing go while a request runs: what is answered is all that is new."""
         held = self._held.get(request)
-        if held is not None and all(group.kind in WHOLE for group in self._state.world.groups):
+        lets_go = any(group.kind not in ("full", "latent") for group in self._state.world.groups)
+        if held is not None and not lets_go:
             held |= _blocks(answered)
             return
         now = _blocks(self._state.instance.table(self._state.lives[request]))

@@ -24,7 +24,7 @@ def reason_against(world: World) -> str:
     for group in world.groups:
         if (group.reach > 0) != (group.kind in REACHING):
             return (
-                "a window or chunk has a reach of at least 1, and no other group has one, "
+                f"a {', '.join(REACHING)} has a reach of at least 1, and no other group has one, "
                 f"not {group.kind} and {group.reach}"
             )
     chunks = [g for g, group in enumerate(world.groups) if group.kind == "chunk"]

@@ -20,6 +20,7 @@ from pagedkv.spec import (
     MambaSpec,
     MLAAttentionSpec,
     Request,
+    RSWASpec,
     SlidingWindowSpec,
     get_request_block_hasher,
     sha256,
@@ -60,6 +61,11 @@ def states(block_size: int = BLOCK, speculative: int = 0, mode: MambaCacheMode =
 def latent(block_size: int) -> MLAAttentionSpec:
     """The smallest spec of latent attention."""
     return MLAAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
+
+
+def reference_window(block_size: int, rswa_window: int) -> RSWASpec:
+    """The smallest spec of reference sliding windows."""
+    return RSWASpec(block_size, 1, 1, "float32", rswa_window)
 
 
 def cross(block_size: int) -> CrossAttentionSpec:

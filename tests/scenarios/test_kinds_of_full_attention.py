@@ -1,9 +1,23 @@
-"""Kinds of full attention: latent."""
+"""Kinds of full attention: latent, and with a reference window behind the prompt."""
 
 from types import ModuleType
 
-from .build import BLOCK, UNIT, admit, attention, deployment, latent, leave_behind, publish, request, words
-from .build import states as aligned_states
+from .build import (
+    BLOCK,
+    UNIT,
+    admit,
+    attention,
+    decode,
+    deployment,
+    latent,
+    leave_behind,
+    publish,
+    reference_window,
+    request,
+    states,
+    table,
+    words,
+)
 
 
 def test_latent_attention_answers_as_full_attention_does(side: ModuleType) -> None:
@@ -15,7 +29,7 @@ def test_latent_attention_answers_as_full_attention_does(side: ModuleType) -> No
 
 
 def test_latent_attention_shares_the_inside_of_a_block(side: ModuleType) -> None:
-    manager = deployment(side, latent(BLOCK), aligned_states())
+    manager = deployment(side, latent(BLOCK), states())
     publish(manager, "owner", words(BLOCK + UNIT))
     manager.new_step_starts()
     newcomer = request("newcomer", words(2 * BLOCK))
@@ -26,7 +40,7 @@ def test_latent_attention_shares_the_inside_of_a_block(side: ModuleType) -> None
 
 
 def test_latent_attention_is_asked_before_states(side: ModuleType) -> None:
-    manager = deployment(side, aligned_states(), latent(BLOCK))
+    manager = deployment(side, states(), latent(BLOCK))
     leave_behind(manager, "before", words(2 * BLOCK))
     # Of the first block there is no state: only attention can answer for it, and says so.
     _, hit, junction = manager.get_computed_blocks(request("after", words(BLOCK + 1)))
@@ -40,3 +54,49 @@ def test_latent_and_full_attention_are_two_kinds(side: ModuleType) -> None:
     manager.free(owner)
     _, hit, junction = manager.get_computed_blocks(request("after", words(2 * UNIT + 1)))
     assert (hit, junction) == (0, 2 * UNIT)
+
+
+def test_a_reference_window_lets_go_of_the_gap_behind_the_prompt(side: ModuleType) -> None:
+    manager = deployment(side, reference_window(UNIT, UNIT))
+    # The prompt ends inside the second block, which stays for it.
+    owner = publish(manager, "r", words(UNIT + 1))
+    decode(manager, owner, *range(4 * UNIT))
+    row = table(manager, "r", 0)
+    assert [i for i, block in enumerate(row) if not block] == [2, 3]
+    assert len(row) == 6
+
+
+def test_a_gap_keeps_its_keys_until_it_is_used_again(side: ModuleType) -> None:
+    manager = deployment(side, reference_window(UNIT, UNIT))
+    owner = publish(manager, "r", words(UNIT))
+    decode(manager, owner, *range(4 * UNIT))
+    assert 0 in table(manager, "r", 0)
+    # A prompt that contains the other's output reads all of it, and all of it is there.
+    newcomer = request("newcomer", [*owner.all_token_ids])
+    blocks, hit, _ = manager.get_computed_blocks(newcomer)
+    assert hit == 4 * UNIT
+    assert 0 not in blocks.get_block_ids()[0]
+    lost = blocks.get_block_ids()[0][1]
+    manager.evict_blocks({lost})
+    assert manager.get_computed_blocks(newcomer)[1] == UNIT
+
+
+def test_a_gap_is_in_use_only_where_the_prompts_length_is_told(side: ModuleType) -> None:
+    manager = deployment(side, reference_window(UNIT, 1))
+    owner = publish(manager, "r", words(UNIT))
+    for token in range(3 * UNIT):
+        owner.append_output_token_ids([token])
+    assert manager.allocate_slots(owner, 3 * UNIT) is not None
+    row = table(manager, "r", 0)
+    manager.remove_skipped_blocks("r", 4 * UNIT)
+    assert table(manager, "r", 0) == row
+    manager.remove_skipped_blocks("r", 4 * UNIT, UNIT)
+    assert table(manager, "r", 0) == [row[0], 0, 0, row[3]]
+
+
+def test_what_all_share_ends_at_a_gap(side: ModuleType) -> None:
+    manager = deployment(side, reference_window(UNIT, 1))
+    owner = publish(manager, "r", words(UNIT))
+    decode(manager, owner, *range(3 * UNIT))
+    assert table(manager, "r", 0)[1] == 0
+    assert manager.get_num_common_prefix_blocks("r") == [1]

@@ -55,7 +55,7 @@ def test_every_boundary_of_a_chunk_can_be_hit(side: ModuleType) -> None:
     owner = leave_behind(manager, "before", words(3 * UNIT))
     for n in (1, 2, 3):
         state = holder(manager, owner, n * UNIT, 1)
-        newcomer = request(f"after {n}", words(n * UNIT) + [1])
+        newcomer = request(f"after {n}", [*words(n * UNIT), 1])
         blocks, hit, _ = manager.get_computed_blocks(newcomer)
         assert hit == n * UNIT
         assert blocks.get_block_ids()[1] == [0] * (n - 1) + [state.block_id]
