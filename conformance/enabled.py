@@ -10,14 +10,16 @@ from pagedkv.spec.moves import (
     EndPass,
     Evict,
     Finish,
+    Loaded,
     Move,
     Preempt,
     Reset,
     Schedule,
+    Settle,
     Submit,
     Truncate,
 )
-from pagedkv.spec.world import STATES
+from pagedkv.spec.world import STATES, WHOLE
 
 from .loop_state import LoopState, chunk_of
 
@@ -36,23 +38,37 @@ def is_enabled(state: LoopState, move: Move) -> bool:
             has_room = len(lives) < world.max_requests and state.submitted != world.max_submits
             return request not in lives and has_room and prompt < len(world.prompts)
         case Admit(request, limit):
-            return _may_ask(state, request, limit) and not lives[request].is_running
-        case Schedule(request, limit):
+            may_ask = _may_ask(state, request, limit) and not lives[request].is_running
+            return may_ask and _may_load(state, lives[request], move)
+        case Schedule(request, limit, drafts, accepted):
             if not _may_ask(state, request, limit) or not lives[request].is_running:
                 return False
-            return chunk_of(state, lives[request], lives[request].computed, limit) > 0
+            life = lives[request]
+            return (
+                life.loading_from is None
+                and 0 <= accepted <= drafts
+                and (not drafts or _may_guess(state, life, drafts))
+                and not any(w.drafts for step in state.flight for w in step.works if w.request == request)
+                and chunk_of(state, life, life.computed, limit - drafts) > 0
+            )
         case Preempt(request, withdraw):
-            is_running = request in lives and lives[request].is_running
+            is_running = request in lives and lives[request].is_running and not _loads(state, request)
             scheduled = request in state.work
             return (
                 state.in_pass and is_running and withdraw == scheduled and _may_preempt(state, lives[request])
             )
         case Finish(request):
-            return not state.in_pass and request in lives
-        case BeginPass() | Reset():
+            return not state.in_pass and request in lives and not _loads(state, request)
+        case BeginPass():
+            return not state.in_pass and len(state.flight) <= state.world.options.max_in_flight
+        case Reset():
             return not state.in_pass
-        case EndPass():
-            return state.in_pass
+        case EndPass(release_first):
+            return state.in_pass and not (release_first and state.world.options.max_in_flight)
+        case Settle():
+            return not state.in_pass and bool(state.flight)
+        case Loaded(request, valid):
+            return not state.in_pass and _loads(state, request) and valid in _endings(state, lives[request])
         case Evict(blocks):
             return not state.in_pass and all(0 < block < state.world.num_blocks for block in blocks)
         case Truncate(request):
@@ -73,23 +89,76 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
     candidates: list[Move] = [
         Submit(slot, p) for slot in [*free_slots][:1] for p in range(len(world.prompts))
     ]
-    for request in state.lives:
+    for request, life in state.lives.items():
         candidates += [Admit(request, limit) for limit in limits]
         candidates += [Schedule(request, limit) for limit in limits]
         candidates += [Preempt(request, withdraw=request in state.work), Finish(request)]
-    candidates += [BeginPass(), EndPass(), Reset()]
+        if world.options.has_connector:
+            lengths = sorted({n for n in (1, life.num_tokens // 2, life.num_tokens - 1) if n})
+            candidates += [Admit(request, limits[-1], "common", n) for n in lengths]
+            candidates += [Admit(request, limits[-1], "common", n, asynchronous=True) for n in lengths]
+        if _loads(state, request):
+            candidates += [Loaded(request, valid) for valid in _endings(state, life)]
+        candidates += [
+            Schedule(request, limits[-1], drafts, accepted)
+            for drafts in range(1, world.options.max_drafts + 1)
+            for accepted in sorted({0, drafts // 2, drafts})
+        ]
+    candidates += [BeginPass(), EndPass(), Settle(), Reset()]
     if not state.in_pass:
         candidates += [Evict((block,)) for block in keyed_blocks]
     if probes:
         grain = world.scheduler_block_size
         for request, life in state.lives.items():
-            candidates += [Admit(request, limits[-1], "none"), CommonPrefix(request)]
+            candidates += [Admit(request, limits[-1], lookup) for lookup in ("none", "skip")]
+            candidates += [Admit(request, limits[-1], reserved=n) for n in (1, world.num_blocks // 3)]
+            candidates.append(CommonPrefix(request))
             candidates += [Preempt(request, request in state.work, pop=True), Finish(request, pop=True)]
             candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
             if len(world.groups) > 1 and any(group.kind in STATES for group in world.groups):
                 candidates.append(Admit(request, limits[-1], "divergent"))
+                if world.options.has_connector:
+                    candidates.append(Admit(request, limits[-1], "divergent", life.num_tokens - 1))
         candidates.append(EndPass(release_first=True))
     return [move for move in candidates if is_enabled(state, move)]
+
+
+def _may_load(state: LoopState, life: Life, move: Admit) -> bool:
+    """Whether a connector can have what the move says."""
+    if not move.available:
+        return not move.asynchronous
+    return state.world.options.has_connector and move.available < life.num_tokens and move.lookup != "skip"
+
+
+def _loads(state: LoopState, request: str) -> bool:
+    return request in state.lives and state.lives[request].loading_from is not None
+
+
+def _endings(state: LoopState, life: Life) -> list[int]:
+    """How many tokens can be valid after a load of the request: none, some whole blocks, or all.
+
+    Where a group does not read everything, the window or state of a shorter prefix was not asked for.
+    """
+    if life.loading_from is None:
+        return []
+    grain = state.world.scheduler_block_size
+    inside = range(max(grain, life.loading_from), life.computed, grain)
+    reads_all = all(group.kind in WHOLE for group in state.world.groups)
+    return [0, *(inside if reads_all else ()), life.computed]
+
+
+def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
+    """Whether the next step can verify so many drafts: each has a place, in mamba groups for its state."""
+    world = state.world
+    # What drafts leave in states that are not aligned is not described.
+    states = [group for group in world.groups if group.kind in STATES]
+    places = [group.speculative if group.kind == "mamba" else 0 for group in states]
+    return (
+        drafts <= min([world.options.max_drafts, *places])
+        and not life.in_flight
+        and life.num_tokens - life.computed == 1
+        and life.num_tokens + drafts <= len(world.prompts[life.prompt].tokens)
+    )
 
 
 def _may_ask(state: LoopState, request: str, limit: int) -> bool:
@@ -109,10 +178,9 @@ def _may_preempt(state: LoopState, life: Life) -> bool:
         return True
     mine = state.instance.table(life)
     for g, group in enumerate(state.world.groups):
-        fresh = {block for block in mine[g][work.start // group.block_size :] if block}
-        for other in state.work.values():
-            if other.request != life.request and not fresh.isdisjoint(
-                state.instance.table(state.lives[other.request])[g]
-            ):
+        fresh = {block for block in mine[g][work.loaded_from // group.block_size :] if block}
+        for other in state.lives.values():
+            is_other = other.is_running and other.request != life.request
+            if is_other and not fresh.isdisjoint(state.instance.table(other)[g]):
                 return False
     return True

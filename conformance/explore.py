@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
-from pagedkv.invariants.view import Transition
 from pagedkv.spec import World
 from pagedkv.spec.moves import BeginPass, EndPass, Move
 from pagedkv.spec.snapshot import KeyName, Snapshot
@@ -15,6 +14,7 @@ from .canonical import canonical_state
 from .coverage import shown_by
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject
+from .telling import Telling
 
 
 @dataclass
@@ -73,9 +73,7 @@ def explore(
             after = state.instance.snapshot()
             assert after is not None
             pass_began = node.snapshot if isinstance(move, BeginPass) else node.pass_began
-            t = Transition(
-                world, node.snapshot, after, move, outcome, node.state.lives, node.state.work, pass_began
-            )
+            t = Telling(node.state).transition(state, node.snapshot, after, move, outcome, pass_began)
             result.edges += 1
             result.shown.update(shown_by(t))
             broken = next(iter((*check_transition(t), *breaches)), None)

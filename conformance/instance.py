@@ -1,12 +1,29 @@
 """One life of one manager, as the engine loop drives it."""
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol, Self
 
 from pagedkv.spec import Snapshot, World
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
+
+
+class Ask(NamedTuple):
+    """What is asked of a manager for a request."""
+
+    num_new_tokens: int
+    hit: int = 0
+    """How much of the last hit is taken."""
+    external: int = 0
+    """Tokens after that, which others have computed."""
+    delays: bool = False
+    """Whether nothing becomes a key yet: the load is under way when the step runs."""
+    is_admission: bool = False
+    reserved: int = 0
+    """Blocks that stay free."""
+    has_scheduled: bool = False
+    """Whether others are scheduled in this pass already."""
 
 
 class Instance(Protocol):
@@ -16,16 +33,31 @@ class Instance(Protocol):
     does not call it.
     """
 
-    def lookup(self, life: Life, divergent: bool) -> Found:
-        """The request's hit; the blocks are kept for ``allocate`` and ``truncate``."""
+    def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
+        """The request's hit; the blocks are kept for ``allocate`` and ``truncate``.
+
+        ``skip``: the request must not read the cache.
+        """
         ...
 
     def truncate(self, life: Life, num_tokens: int) -> Rows:
         """The last hit looked up, cut at ``num_tokens``."""
         ...
 
-    def allocate(self, life: Life, num_new_tokens: int, hit: int) -> Rows | None:
-        """Slots for ``num_new_tokens`` tokens after the computed ones and ``hit`` of the last lookup."""
+    def allocate(self, life: Life, ask: Ask) -> Rows | None:
+        """Slots for what is asked, after the computed tokens."""
+        ...
+
+    def publish(self, life: Life) -> None:
+        """Make keys of what a connector has loaded."""
+        ...
+
+    def zero_again(self, life: Life) -> None:
+        """List the blocks behind the computed tokens for zeroing: a load has not filled them."""
+        ...
+
+    def take_zeroed(self) -> list[int]:
+        """Drain the blocks to zero."""
         ...
 
     def table(self, life: Life) -> Rows:
@@ -33,7 +65,15 @@ class Instance(Protocol):
         ...
 
     def free(self, life: Life, withdraw: bool, pop: bool) -> None:
-        """Let the request go."""
+        """Let the request go. ``pop``: its blocks are popped, and freed in one call after that."""
+        ...
+
+    def pop(self, life: Life, withdraw: bool) -> list[int]:
+        """Forget the request; its blocks stay held until ``free_popped``. Answers them."""
+        ...
+
+    def free_popped(self) -> None:
+        """Free what the oldest ``pop`` left held."""
         ...
 
     def forget(self, life: Life) -> None:
@@ -49,7 +89,7 @@ class Instance(Protocol):
         ...
 
     def release(self) -> None:
-        """Free the ends of the copies that were drained."""
+        """Free the ends of the copies that the oldest step drained and that are held still."""
         ...
 
     def take_hand_offs(self) -> list[HandOffName]:
@@ -116,141 +156,3 @@ class HashClash(Exception):
 
     def __init__(self, known: tuple[int, int], name: tuple[int, int]) -> None:
         super().__init__(f"prefixes (prompt, tokens) {known} and {name}")
-
-
-class RequestMaker(Protocol):
-    """How a subject's requests are made."""
-
-    def make(self, life: Life) -> Any:
-        """A request with the prompt only."""
-        ...
-
-    def copy(self, request: Any) -> Any:
-        """An independent request in the same state."""
-        ...
-
-
-class StandardInstance:
-    """A manager with the standard names."""
-
-    def __init__(
-        self,
-        world: World,
-        manager: Any,
-        maker: RequestMaker,
-        snapshot: Callable[[Any], Snapshot[Any]] | None,
-        can_withdraw: bool = True,
-    ) -> None:
-        self.world = world
-        self.manager = manager
-        self._maker = maker
-        self._snapshot = snapshot
-        self._can_withdraw = can_withdraw
-        self._names = Names(world)
-        self._requests: dict[str, Any] = {}
-        self._hits: dict[str, Any] = {}
-        self._retained: list[list[Any]] = []
-
-    def _request(self, life: Life) -> Any:
-        """The subject's own request, brought up to date."""
-        request = self._requests.get(life.request)
-        known = 0
-        if request is None:
-            request = self._requests[life.request] = self._maker.make(life)
-        else:
-            known = len(request.block_hashes)
-        tokens = self.world.prompts[life.prompt].tokens[request.num_tokens : life.num_tokens]
-        if tokens:
-            request.append_output_token_ids(list(tokens))
-        if known < len(request.block_hashes):
-            self._names.learn(life.prompt, request.block_hashes, known)
-        request.num_computed_tokens = life.computed
-        request.shared_prefix_boundary = life.junction
-        return request
-
-    def lookup(self, life: Life, divergent: bool) -> Found:
-        request = self._request(life)
-        if divergent:
-            blocks, hit, junction, diverged = self.manager.get_computed_blocks_for_connector(request)
-        else:
-            blocks, hit, junction = self.manager.get_computed_blocks(request)
-            diverged = False
-        self._hits[life.request] = blocks
-        return Found(hit, _rows(blocks), junction, diverged)
-
-    def truncate(self, life: Life, num_tokens: int) -> Rows:
-        return _rows(self.manager.truncate_computed_blocks(self._hits[life.request], num_tokens))
-
-    def allocate(self, life: Life, num_new_tokens: int, hit: int) -> Rows | None:
-        blocks = self._hits.get(life.request) if hit else None
-        made = self.world.prompts[life.prompt].encoder_tokens
-        encoder = {"num_encoder_tokens": made} if made and not life.is_running else {}
-        answer = self.manager.allocate_slots(self._request(life), num_new_tokens, hit, blocks, **encoder)
-        return None if answer is None else _rows(answer)
-
-    def table(self, life: Life) -> Rows:
-        return tuple(tuple(row) for row in self.manager.get_block_ids(life.request))
-
-    def free(self, life: Life, withdraw: bool, pop: bool) -> None:
-        request = self._request(life)
-        arguments = {"withdraw": True} if withdraw and self._can_withdraw else {}
-        if pop:
-            blocks = self.manager.pop_blocks_for_free(request, **arguments)
-            self.manager.block_pool.free_blocks(blocks[::-1])
-        else:
-            self.manager.free(request, **arguments)
-        self._hits.pop(life.request, None)
-
-    def forget(self, life: Life) -> None:
-        """Drop the subject's request object: its life has ended."""
-        self._requests.pop(life.request, None)
-
-    def begin_pass(self) -> None:
-        self.manager.new_step_starts()
-
-    def take_copies(self) -> list[tuple[int, int]]:
-        copies, retained = self.manager.take_kv_cache_block_copies()
-        if retained:
-            self._retained.append(list(retained))
-        return [(copy.src_block_id, copy.dst_block_id) for copy in copies]
-
-    def release(self) -> None:
-        for blocks in self._retained:
-            self.manager.block_pool.free_blocks(blocks)
-        self._retained = []
-
-    def take_hand_offs(self) -> list[HandOffName]:
-        taken = self.manager.take_partial_tail_offloads()
-        return [HandOffName(r, g, block, n) for r, entries in taken.items() for g, block, n in entries]
-
-    def evict(self, blocks: Sequence[int]) -> None:
-        self.manager.evict_blocks(set(blocks))
-
-    def reset(self) -> bool:
-        return bool(self.manager.reset_prefix_cache())
-
-    def common_prefix(self, life: Life) -> list[int]:
-        return list(self.manager.get_num_common_prefix_blocks(life.request))
-
-    def snapshot(self) -> Snapshot[KeyName] | None:
-        return self._snapshot(self.manager).renamed(self._names.key_name) if self._snapshot else None
-
-    def keyed(self, blocks: Collection[int]) -> Collection[int]:
-        views = self.manager.block_pool.blocks
-        return [block for block in blocks if views[block].block_hash is not None]
-
-    def num_free_blocks(self) -> int:
-        return int(self.manager.block_pool.get_num_free_blocks())
-
-    def copy(self) -> "StandardInstance":
-        twin = StandardInstance.__new__(StandardInstance)
-        vars(twin).update(vars(self))
-        twin.manager = self.manager.copy()
-        twin._requests = {request_id: self._maker.copy(r) for request_id, r in self._requests.items()}
-        twin._hits = {}
-        twin._retained = []
-        return twin
-
-
-def _rows(blocks: Any) -> Rows:
-    return tuple(tuple(row) for row in blocks.get_block_ids())

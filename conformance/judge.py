@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
-from pagedkv.invariants.view import Transition
 from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.clauses import Clause, allocation, hashing
 from pagedkv.spec.life import Life
@@ -21,6 +20,7 @@ from .differences import clause_of_error, differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
+from .telling import Telling
 
 
 @contextmanager
@@ -82,7 +82,7 @@ class Bout:
         return list(self._play(move))
 
     def _play(self, move: Move) -> Iterator[Breach]:
-        before, lives, work = self.snapshot, self.state.lives.copy(), self.state.work.copy()
+        before, telling = self.snapshot, Telling(self.state)
         if isinstance(move, BeginPass):
             self._pass_began = before
         expected = apply_move(self._mirror, move) if self._mirror else None
@@ -94,22 +94,20 @@ class Bout:
             yield breach_of_error(move, error)
             return
         if before is not None and after is not None:
-            transition = Transition(
-                self.world, before, after, move, self.outcome, lives, work, self._pass_began
-            )
+            transition = telling.transition(self.state, before, after, move, self.outcome, self._pass_began)
             if not self._mirror:
                 self.shown.update(shown_by(transition))
             yield from check_transition(transition)
         yield from worker_breaches
         if after is None:
-            yield from self._idle_refusal(move, lives)
+            yield from self._idle_refusal(move, telling.lives)
         if self._mirror and expected:
             mirrored = self._mirror.instance.snapshot()
             if self._mirrored and mirrored:
                 # The reference has made the same move, and tells why it answers None.
                 self.shown.update(
                     shown_by(
-                        Transition(self.world, self._mirrored, mirrored, move, expected[0], lives, work, None)
+                        telling.transition(self.state, self._mirrored, mirrored, move, expected[0], None)
                     )
                 )
             yield from differences(move, expected[0], self.outcome, mirrored, after)

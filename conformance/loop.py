@@ -4,11 +4,7 @@ The loop is the scheduler and the model runner around a manager. Random driver, 
 exhaustive search and replay only choose moves, among those that ``enabled`` lists.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
-
 from pagedkv.invariants.breach import Breach
-from pagedkv.invariants.worker import Work, Worker
 from pagedkv.spec import PreconditionError
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import (
@@ -18,22 +14,24 @@ from pagedkv.spec.moves import (
     EndPass,
     Evict,
     Finish,
+    Loaded,
     Move,
     Preempt,
     Reset,
     Schedule,
+    Settle,
     Submit,
     Truncate,
 )
-from pagedkv.spec.outcomes import Allocated, Answered, Found, Nothing, Outcome, Stepped, Viewed, Waits
+from pagedkv.spec.outcomes import Answered, Nothing, Outcome, Viewed
 from pagedkv.spec.snapshot import Rows
 
+from .asking import admit, count, schedule
 from .enabled import DISTURBANCES, enabled_moves, is_enabled
-from .loop_state import LoopState, chunk_of
+from .loop_state import LoopState
+from .stepping import end_pass, let_go, loaded, settle
 
 __all__ = ["LoopState", "apply_move", "enabled_moves", "is_enabled"]
-
-T = TypeVar("T")
 
 
 def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
@@ -49,118 +47,41 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
         case BeginPass():
             state.in_pass, state.tokens_left = True, state.world.max_step_tokens
             state.attempted = frozenset()
-            _count(state, state.instance.begin_pass)
+            count(state, state.instance.begin_pass)
         case Admit():
-            return _admit(state, move), []
-        case Schedule(request, limit):
-            life = state.lives[request]
-            return _allocate(state, life, chunk_of(state, life, life.computed, limit), None), []
+            return admit(state, move), []
+        case Schedule():
+            return schedule(state, move), []
         case Preempt(request, withdraw, pop):
-            _let_go(state, request, withdraw, pop)
-            life = state.lives[request]
-            state.lives[request] = life._replace(computed=0, is_running=False)
+            let_go(state, request, withdraw, pop)
+            state.lives[request] = state.lives[request].waiting()
             state.attempted |= {request}
         case Finish(request, pop):
-            _let_go(state, request, False, pop)
+            let_go(state, request, False, pop)
             state.instance.forget(state.lives.pop(request))
         case EndPass(release_first):
-            return _end_pass(state, release_first)
+            return end_pass(state, release_first)
+        case Settle():
+            settle(state)
+        case Loaded(request, valid):
+            return Nothing(), loaded(state, state.lives[request], valid)
         case Evict(blocks):
-            _count(state, lambda: state.instance.evict(blocks))
+            count(state, lambda: state.instance.evict(blocks))
         case Reset():
-            return Answered(_count(state, state.instance.reset)), []
+            return Answered(count(state, state.instance.reset)), []
         case CommonPrefix(request):
             life = state.lives[request]
-            return Answered(tuple(_count(state, lambda: state.instance.common_prefix(life)))), []
+            return Answered(tuple(count(state, lambda: state.instance.common_prefix(life)))), []
         case Truncate(request, num_tokens):
             return _truncate(state, state.lives[request], num_tokens), []
     return Nothing(), []
 
 
-def _count(state: LoopState, call: Callable[[], T]) -> T:
-    state.operations += 1
-    return call()
-
-
-def _admit(state: LoopState, move: Admit) -> Outcome:
-    life = state.lives[move.request]
-    found = None
-    if move.lookup != "none":
-        found = _count(state, lambda: state.instance.lookup(life, move.lookup == "divergent"))
-        life = state.lives[life.request] = life._replace(junction=found.junction)
-        if found.diverged:
-            # Nobody supplies what the lagging group lacks: the common hit is for another attempt.
-            return Waits(found)
-    hit = found.hit if found else 0
-    num_new = chunk_of(state, life, hit, move.limit)
-    if num_new <= 0:
-        state.attempted |= {life.request}
-        return Waits(found)
-    return _allocate(state, life, num_new, found)
-
-
-def _allocate(state: LoopState, life: Life, num_new: int, found: Found | None) -> Outcome:
-    hit = found.hit if found else 0
-    rows = _count(state, lambda: state.instance.allocate(life, num_new, hit))
-    if rows is None:
-        state.attempted |= {life.request}
-    else:
-        start = life.computed + hit
-        sent = rows if life.is_running else state.instance.table(life)
-        state.work[life.request] = Work(
-            life.request, life.prompt, start, start + num_new, sent, not life.is_running
-        )
-        state.lives[life.request] = life._replace(computed=start, is_running=True)
-        state.tokens_left -= num_new
-    return Allocated(num_new, rows, found)
-
-
-def _let_go(state: LoopState, request: str, withdraw: bool, pop: bool) -> None:
-    life = state.lives[request]
-    _count(state, lambda: state.instance.free(life, withdraw, pop))
-    state.work.pop(request, None)
-    state.handed_over.pop(request, None)
-    if state.worker:
-        state.worker.drop(request)
-
-
-def _end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Breach]]:
-    copies = _count(state, state.instance.take_copies)
-    if release_first and copies:
-        _count(state, state.instance.release)
-    hand_offs = _count(state, state.instance.take_hand_offs)
-    for entry in hand_offs:
-        state.handed_over.setdefault(entry.request, []).append(entry)
-    breaches = list(state.worker.step(copies, list(state.work.values()))) if state.worker else []
-    if not release_first and copies:
-        _count(state, state.instance.release)
-    for work in state.work.values():
-        life = state.lives[work.request]._replace(computed=work.end)
-        if work.end == life.num_tokens < len(state.world.prompts[life.prompt].tokens):
-            life = life._replace(num_tokens=life.num_tokens + 1)
-        state.lives[work.request] = life
-    state.in_pass, state.work = False, {}
-    if state.worker:
-        breaches += _claims_broken(state, state.worker)
-    return Stepped(tuple(copies), tuple(hand_offs)), breaches
-
-
-def _claims_broken(state: LoopState, worker: Worker) -> Iterator[Breach]:
-    """What tables, keys and hand-offs claim after a step, and the worker's memory does not have."""
-    snapshot = state.instance.snapshot() if state.checks_claims else None
-    if snapshot is not None:
-        yield from worker.check_tables(snapshot)
-        yield from worker.check_keys(snapshot)
-    still_read = [entry for entries in state.handed_over.values() for entry in entries]
-    prompts = {life.request: life.prompt for life in state.lives.values()}
-    yield from worker.check_hand_offs(still_read, prompts)
-
-
 def _truncate(state: LoopState, life: Life, num_tokens: int) -> Outcome:
-    found = _count(state, lambda: state.instance.lookup(life, False))
+    found = count(state, lambda: state.instance.lookup(life, False))
     rows: Rows | None
     try:
-        rows = _count(state, lambda: state.instance.truncate(life, num_tokens))
+        rows = count(state, lambda: state.instance.truncate(life, num_tokens))
     except (PreconditionError, AssertionError):
         rows = None
     return Viewed(found, rows)

@@ -1,15 +1,35 @@
 """The state of the engine loop around one manager."""
 
 from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from pagedkv.invariants.worker import Work, Worker
 from pagedkv.spec import World
 from pagedkv.spec.life import Life
-from pagedkv.spec.rules.caching import partial_boundary
+from pagedkv.spec.rules.caching import partial_boundary, resend_length
 from pagedkv.spec.rules.chunks import chunk_tokens
 from pagedkv.spec.snapshot import HandOffName
 
 from .instance import Instance
+
+
+class Step(NamedTuple):
+    """A step that was dispatched and is not processed."""
+
+    works: tuple[Work, ...]
+    """Without those of requests that have gone since."""
+    blocks: frozenset[int]
+    """What it reads and writes."""
+
+
+class Held(NamedTuple):
+    """Blocks that the engine holds until a step is processed."""
+
+    fence: int
+    """The number of that step."""
+    kind: Literal["copies", "popped"]
+    blocks: tuple[int, ...]
+    """In the order in which they are freed."""
 
 
 @dataclass
@@ -32,6 +52,12 @@ class LoopState:
     """Requests that the open pass asked slots for and that got none."""
     handed_over: dict[str, list[HandOffName]] = field(default_factory=dict)
     """Hand-offs that a connector still reads, by request."""
+    flight: tuple[Step, ...] = ()
+    """Steps that are dispatched and not processed, the oldest first."""
+    held: tuple[Held, ...] = ()
+    """What waits for them, first in, first out."""
+    dispatched: int = 0
+    """Steps so far."""
     submitted: int = 0
     """Requests that have arrived so far."""
     disturbances: int = 0
@@ -59,18 +85,25 @@ class LoopState:
 def chunk_of(state: LoopState, life: Life, start: int, limit: int) -> int:
     """How many tokens from ``start`` on the request gets of ``limit``; not positive: it waits."""
     world = state.world
-    num_new = min(limit, life.num_tokens - start)
+    num_new = min(limit, life.num_tokens + life.pending - start)
     if not world.state_block_size:
         return num_new
-    boundary = partial_boundary(world.prompts[life.prompt].length, world.unit, world.state_block_size)
+    length = world.prompts[life.prompt].length
+    boundary = partial_boundary(length, world.unit, world.state_block_size)
+    resent = (
+        resend_length(length, world.hit_alignment, world.resend_margin)
+        if world.options.resend_boundaries
+        else 0
+    )
     return chunk_tokens(
         start,
         num_new,
-        world.prompts[life.prompt].length,
+        length,
         life.num_tokens,
         world.state_block_size,
         world.max_step_tokens,
         bool(world.eagle_groups),
         life.junction,
         boundary if world.is_fine_grained else 0,
+        resent,
     )

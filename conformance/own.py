@@ -10,8 +10,10 @@ from pagedkv.spec.clauses import hit as hit_clauses
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
+from pagedkv.spec.world import PLAIN
 
-from .instance import Instance, Names, StandardInstance
+from .instance import Ask, Instance, Names
+from .standard import StandardInstance
 from .subjects import FIRST_FOUR, OwnRequests, Subject, SubjectUnavailable, standard_arguments
 
 
@@ -42,7 +44,7 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
         for capability, method in (("evict", "evict"), ("reset", "reset"), ("state", "snapshot"))
         if not hasattr(trial, method)
     }
-    for capability in ("truncate", "common prefix", "divergent lookup", "pop", "withdraw"):
+    for capability in ("truncate", "common prefix", "divergent lookup", "skipped lookup", "pop", "withdraw"):
         missing[capability] = "the least interface of a manager does not have it"
     return Subject(
         name,
@@ -50,6 +52,9 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
         "safety",
         lambda world: OwnInstance(world, factory(world)),
         missing,
+        refuses=lambda world: (
+            "the least interface of a manager is asked for tokens alone" if world.options != PLAIN else None
+        ),
         mixes=getattr(factory, "groups", ("full",)),
     )
 
@@ -108,7 +113,7 @@ class OwnInstance:
         request.num_computed_tokens = life.computed
         return request
 
-    def lookup(self, life: Life, divergent: bool) -> Found:
+    def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
         hit, blocks = self.manager.lookup(self._request(life))
         require(
             type(hit) is int and 0 <= hit < life.num_tokens,
@@ -120,10 +125,10 @@ class OwnInstance:
     def truncate(self, life: Life, num_tokens: int) -> Rows:
         raise NotImplementedError
 
-    def allocate(self, life: Life, num_new_tokens: int, hit: int) -> Rows | None:
+    def allocate(self, life: Life, ask: Ask) -> Rows | None:
         request = self._request(life)
-        request.num_computed_tokens = life.computed + hit
-        blocks = self.manager.allocate(request, num_new_tokens)
+        request.num_computed_tokens = life.computed + ask.hit
+        blocks = self.manager.allocate(request, ask.num_new_tokens)
         if blocks is None:
             return None
         rows = self._rows("allocate", allocation.ANSWERS_NEW_ENTRIES, blocks)
@@ -138,6 +143,21 @@ class OwnInstance:
     def free(self, life: Life, withdraw: bool, pop: bool) -> None:
         self.manager.free(self._request(life))
         self._tables.pop(life.request, None)
+
+    def publish(self, life: Life) -> None:
+        raise NotImplementedError
+
+    def zero_again(self, life: Life) -> None:
+        raise NotImplementedError
+
+    def take_zeroed(self) -> list[int]:
+        raise NotImplementedError
+
+    def pop(self, life: Life, withdraw: bool) -> list[int]:
+        raise NotImplementedError
+
+    def free_popped(self) -> None:
+        raise NotImplementedError
 
     def forget(self, life: Life) -> None:
         self._requests.pop(life.request, None)

@@ -12,7 +12,8 @@ from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, CommonPrefix, Evict, Finish, Move, Preempt, Reset, Truncate
 from pagedkv.spec.world import Group, Prompt
 
-from .instance import Instance, StandardInstance
+from .instance import Instance
+from .standard import StandardInstance
 
 Strictness = Literal["exact", "renamed", "safety"]
 
@@ -61,6 +62,8 @@ def needs(move: Move) -> tuple[str, ...]:
             return ("common prefix",)
         case Admit(lookup="divergent"):
             return ("divergent lookup",)
+        case Admit(lookup="skip"):
+            return ("skipped lookup",)
         case Preempt(withdraw=True, pop=pop):
             return ("withdraw", "pop") if pop else ("withdraw",)
         case Preempt(pop=True) | Finish(pop=True):
@@ -92,6 +95,9 @@ class OwnRequests:
             mm_features=prompt.features(),
         )
 
+    def tell_status(self, request: Any, is_running: bool) -> None:
+        request.status = type(request.status)["RUNNING" if is_running else "WAITING"]
+
     def copy(self, request: Any) -> Any:
         twin = copy.copy(request)
         twin._tokens = request._tokens.copy()
@@ -100,14 +106,23 @@ class OwnRequests:
 
 
 def standard_arguments(world: World) -> dict[str, Any]:
-    """What a manager with the standard names is made from."""
-    return {
+    """What a manager with the standard names is made from; of options only those that the world has."""
+    arguments: dict[str, Any] = {
         "max_model_len": world.max_model_len,
         "scheduler_block_size": world.scheduler_block_size,
         "hash_block_size": world.unit,
         "enable_caching": world.enable_caching,
         "use_eagle": world.use_eagle,
     }
+    if world.options.max_in_flight_tokens is not None:
+        arguments["max_in_flight_tokens"] = world.options.max_in_flight_tokens
+    if world.options.watermark_percent:
+        arguments["watermark"] = world.options.watermark_percent / 100
+    if world.options.retention_interval is not None:
+        arguments["retention_interval"] = world.options.retention_interval
+    if world.options.resend_boundaries:
+        arguments["resend_boundaries"] = True
+    return arguments
 
 
 def make_reference(world: World) -> StandardInstance:

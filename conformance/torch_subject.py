@@ -8,7 +8,7 @@ from typing import Any
 from pagedkv.spec import World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.hashing import HashTriple
 
-from .instance import StandardInstance
+from .standard import StandardInstance
 from .subjects import OwnRequests, Subject, SubjectUnavailable, standard_arguments
 
 NAME = "impl"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import (
@@ -11,10 +12,12 @@ from pagedkv.spec.moves import (
     EndPass,
     Evict,
     Finish,
+    Loaded,
     Move,
     Preempt,
     Reset,
     Schedule,
+    Settle,
     Submit,
     Truncate,
 )
@@ -30,7 +33,7 @@ from pagedkv.spec.outcomes import (
     Waits,
 )
 from pagedkv.spec.snapshot import Rows
-from pagedkv.spec.world import Group, Prompt
+from pagedkv.spec.world import PLAIN, Group, Prompt
 
 _MOST_SHOWN = 24
 """Entries of a list that are shown before the rest is only counted."""
@@ -54,6 +57,9 @@ def world_in_words(world: World) -> list[str]:
         parts.append("caching off")
     if world.use_eagle:
         parts.append("EAGLE")
+    for name, value in asdict(world.options).items():
+        if value != getattr(PLAIN, name):
+            parts.append(name.replace("_", " ") + ("" if value is True else f" {value}"))
     groups = [f"group {g}: {_group_in_words(group)}" for g, group in enumerate(world.groups)]
     prompts = [f"p{p}: {_prompt_in_words(prompt)}" for p, prompt in enumerate(world.prompts)]
     return [", ".join(parts), *groups, *prompts]
@@ -66,8 +72,10 @@ def _outcome_in_words(outcome: Outcome) -> str:
             return ""
         case Found():
             return _found_in_words(outcome)
-        case Allocated(_, rows, found):
+        case Allocated(_, rows, found, external):
             parts = [_found_in_words(found)] if found else []
+            if external:
+                parts.append(f"{_tokens(external)} from elsewhere")
             return ", ".join([*parts, "got None" if rows is None else f"got {_rows_in_words(rows)}"])
         case Waits(found):
             parts = [_found_in_words(found)] if found else []
@@ -110,11 +118,11 @@ def _move_in_words(move: Move, outcome: Outcome | None) -> str:
             return f"submit {request} with p{prompt}"
         case BeginPass():
             return "begin a pass"
-        case Admit(request, limit, lookup):
-            ways = {"common": "", "divergent": ", looked up for a connector", "none": ", without lookup"}
-            return f"admit {request} for {_asked(limit, outcome)}{ways[lookup]}"
-        case Schedule(request, limit):
-            return f"schedule {request} for {_asked(limit, outcome)}"
+        case Admit(request, limit):
+            return f"admit {request} for {_asked(limit, outcome)}{_ways_in_words(move)}"
+        case Schedule(request, limit, drafts, accepted):
+            guesses = f", {drafts} of them drafts, {accepted} of which are right" if drafts else ""
+            return f"schedule {request} for {_asked(limit, outcome)}{guesses}"
         case Preempt(request, withdraw, pop):
             withdrawing = ", withdrawing this pass's work" if withdraw else ""
             return f"preempt {request}{withdrawing}{_popped(pop)}"
@@ -122,6 +130,10 @@ def _move_in_words(move: Move, outcome: Outcome | None) -> str:
             return f"finish {request}{_popped(pop)}"
         case EndPass(release_first):
             return "end the pass" + (", releasing copies before hand-offs" if release_first else "")
+        case Settle():
+            return "process the oldest step in flight"
+        case Loaded(request, valid):
+            return f"the load for {request} ends with {_tokens(valid)} valid"
         case Evict(blocks):
             return f"evict blocks {_listed(blocks)}"
         case Reset():
@@ -130,6 +142,23 @@ def _move_in_words(move: Move, outcome: Outcome | None) -> str:
             return f"look {request} up and cut the hit at {_tokens(num_tokens)}"
         case CommonPrefix(request):
             return f"count the blocks that {request} shares with all"
+
+
+def _ways_in_words(move: Admit) -> str:
+    """How a request is admitted, where that is not the usual way."""
+    ways = {
+        "common": "",
+        "divergent": ", looked up for a connector",
+        "none": ", without lookup",
+        "skip": ", which must not read the cache",
+    }
+    words = ways[move.lookup]
+    if move.available:
+        when = "while others run" if move.asynchronous else "in the step"
+        words += f", a connector having {_tokens(move.available)}, loaded {when}"
+    if move.reserved:
+        words += f", {move.reserved} blocks being reserved"
+    return words
 
 
 def _asked(limit: int, outcome: Outcome | None) -> str:
@@ -159,6 +188,8 @@ def _stepped_in_words(outcome: Stepped) -> str:
     parts = []
     if outcome.copies:
         parts.append("copied " + _listed([f"{src} to {dst}" for src, dst in outcome.copies]))
+    if outcome.zeroed:
+        parts.append("zeroed " + _listed(outcome.zeroed))
     if outcome.hand_offs:
         taken = [f"block {h.block} of {h.request} at {_tokens(h.num_tokens)}" for h in outcome.hand_offs]
         parts.append("handed over " + _listed(taken))

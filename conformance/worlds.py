@@ -1,9 +1,23 @@
 """Random worlds: small deployments in which sharing, eviction and waiting are frequent."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import lcm
 from random import Random
+from typing import Any
 
-from pagedkv.spec.world import KINDS, REACHING, STATES, WHOLE, Group, Image, Prompt, World
+from pagedkv.spec.world import (
+    KINDS,
+    PLAIN,
+    REACHING,
+    STATES,
+    WHOLE,
+    Group,
+    Image,
+    Options,
+    Prompt,
+    World,
+)
 
 from .demand import most_blocks
 
@@ -109,12 +123,12 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
                 KINDS[kind],
                 sizes[kind],
                 eagle=eagle == "full" and kind in WHOLE,
-                speculative=speculative if kind in STATES else 0,
+                speculative=min(speculative, sizes[kind] - 1) if kind in STATES else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
                 reach=rng.randint(2, 3 * sizes[kind] + 1) if kind in REACHING else 0,
             )
         )
-    block = max(sizes[kind] for kind in mix)
+    block = max(group.block_size for group in groups)
     longest = block * rng.randint(2, 5) + rng.randrange(block)
     groups = [
         replace(group, block_size=-(-longest // unit) * unit) if group.kind == "mamba-none" else group
@@ -136,7 +150,28 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         use_eagle=eagle == "all",
         enable_caching=rng.random() > 0.08 and set(UNCACHED).isdisjoint(mix),
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
+        options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups),
     )
+
+
+def _random_options(rng: Random, groups: Sequence[Group]) -> Options:
+    """A few of the options, each with values small enough to matter."""
+    scheduler_block_size = lcm(*(group.block_size for group in groups))
+    drops = max((group.speculative for group in groups), default=0)
+    chosen: dict[str, Any] = {
+        "num_lookahead_tokens": rng.randint(1, 3),
+        "max_drafts": drops or rng.randint(1, 3),
+        "max_in_flight": rng.randint(1, 2),
+        "max_in_flight_tokens": rng.randint(1, 3 * scheduler_block_size),
+        "full_sequence_must_fit": True,
+        "watermark_percent": rng.choice((3, 10, 25)),
+        "needs_zeroing": True,
+        "retention_interval": scheduler_block_size * rng.randint(0, 3),
+        "resend_boundaries": True,
+        "has_connector": True,
+    }
+    names = rng.sample(sorted(chosen), rng.randint(1, 4))
+    return Options(**{name: chosen[name] for name in names})
 
 
 def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]:

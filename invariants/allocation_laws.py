@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from pagedkv.spec.clauses import allocation, copies
-from pagedkv.spec.moves import Admit, Finish, Preempt, Schedule
+from pagedkv.spec.moves import Admit, EndPass, Loaded, Schedule
+from pagedkv.spec.outcomes import Stepped
 
 from .edge import Edge
 from .law import law
@@ -14,7 +15,7 @@ from .shape import covering
 def tables_append_only(edge: Edge) -> Iterator[str]:
     """An entry keeps its block while its request runs, or is null once a call of the request let go of it."""
     call = edge.call
-    leaving = edge.move.request if isinstance(edge.move, (Preempt, Finish)) else None
+    leaving = edge.leaving
     for request, rows in edge.before.tables.items():
         after = edge.after.tables.get(request)
         if after == rows or request == leaving:
@@ -57,14 +58,21 @@ def prediction_is_exact(edge: Edge) -> Iterator[str]:
     call = edge.call
     if call is None:
         return
-    needs, free = call.needs(), len(call.queue)
+    needs, spare = call.needs(), call.spare()
+    free = len(call.queue) - spare
     what = f"request {call.request}, {call.start} to {call.end}, needs {needs} of {free} free blocks"
+    if spare:
+        what += f" beside {spare} that stay free"
+    if edge.world.options.full_sequence_must_fit and call.is_first:
+        # A judgement of its own: see the law on whole sequences.
+        free = free if call.needs_for_all() <= free else min(free, needs - 1)
     if call.is_served and needs > free:
         yield f"{what} and is answered {call.answer}"
     if not call.is_served and needs <= free and not call.waits_for():
         yield f"{what}, starts from nothing that this pass fills, and is answered None"
-    if call.is_served and free - len(edge.after.queue) != needs:
-        yield f"{what} and takes {free - len(edge.after.queue)}"
+    taken = len(call.queue) - len(edge.after.queue)
+    if call.is_served and taken != needs:
+        yield f"{what} and takes {taken}"
 
 
 @law(copies.SAME_PASS_WAITS, Admit)
@@ -119,5 +127,38 @@ def answers_new_entries(edge: Edge) -> Iterator[str]:
         return
     for g, (old, new) in enumerate(zip(call.old_rows, call.new_rows, strict=True)):
         private = new[len(old) - 1 : len(old)] if call.hit % edge.shape.sizes[g] else ()
-        if call.answer[g] != (*private, *new[len(old) :]):
+        if call.answer[g] != (*private, *new[len(old) + call.num_external(g) :]):
             yield f"group {g} went from {list(old)} to {list(new)}, the answer is {list(call.answer[g])}"
+
+
+@law(allocation.WHOLE_SEQUENCE_FITS, Admit)
+def whole_sequence_fits(edge: Edge) -> Iterator[str]:
+    """Nobody is admitted whose tokens would not all fit, where that is asked for."""
+    call = edge.served
+    if call and edge.world.options.full_sequence_must_fit:
+        free = len(call.queue) - call.spare()
+        if call.needs_for_all() > free:
+            yield f"request {call.request} needs {call.needs_for_all()} blocks in all, {free} are free"
+
+
+@law(allocation.LISTS_NEW_BLOCKS)
+def lists_new_blocks(edge: Edge) -> Iterator[str]:
+    """What attention is handed out is listed, group by group, until the pass ends; no other block is."""
+    expected = [list(listed) for listed in edge.before.to_zero]
+    call, move = edge.served, edge.move
+    for g, listed in enumerate(expected):
+        is_listed = edge.world.options.needs_zeroing and not edge.shape.is_state[g]
+        if call and is_listed:
+            listed += () if call.delays else call.external_blocks(g)
+            listed += call.new_blocks(g)
+        if isinstance(move, Loaded) and edge.life and 0 < move.valid < edge.life.computed and is_listed:
+            row = edge.before.tables[move.request][g]
+            listed += [block for block in row[move.valid // edge.shape.sizes[g] :] if block]
+        if isinstance(move, EndPass):
+            listed.clear()
+    if [list(listed) for listed in edge.after.to_zero] != expected:
+        yield f"{edge.before.to_zero} were listed, after {move} {edge.after.to_zero} are, not {expected}"
+    if isinstance(edge.outcome, Stepped):
+        drained = tuple(block for listed in edge.before.to_zero for block in listed)
+        if edge.outcome.zeroed != drained:
+            yield f"{drained} were listed and {edge.outcome.zeroed} are zeroed"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pagedkv.spec.clauses import copies, freeing
-from pagedkv.spec.moves import Admit, Finish, Preempt, Schedule
+from pagedkv.spec.moves import Admit, Finish, Loaded, Preempt, Schedule
 from pagedkv.spec.outcomes import Stepped
 from pagedkv.spec.snapshot import HandOffName
 
@@ -13,11 +13,11 @@ from .law import law
 
 @law(copies.CONSUMER_GETS_PRIVATE_BLOCK, Admit)
 def consumer_gets_private_block(edge: Edge) -> Iterator[str]:
-    """A table starts with the hit; in place of a block in which that ends is the private side of a copy."""
+    """A table starts with what is read of a hit, the block in which that ends being a copy's private side."""
     call = edge.served
     if call is None:
         return
-    for g, (hit_row, new) in enumerate(zip(call.hit_rows, call.new_rows, strict=True)):
+    for g, (hit_row, new) in enumerate(zip(call.old_rows, call.new_rows, strict=True)):
         start, ends_inside = new[: len(hit_row)], bool(hit_row) and call.hit % edge.shape.sizes[g] != 0
         queued = list(zip(hit_row[-1:], start[-1:], strict=False)) if ends_inside else []
         whole = len(hit_row) - ends_inside
@@ -80,12 +80,12 @@ def once_and_pinned(edge: Edge) -> Iterator[str]:
             yield f"{listed} were listed, {list(edge.outcome.hand_offs)} were handed over"
         pinned += [(entry.request, entry.block) for entry in listed]
         listed = []
-    elif isinstance(move, (Preempt, Finish)):
-        listed = [entry for entry in listed if entry.request != move.request]
-        pinned = [pin for pin in pinned if pin[0] != move.request]
+    elif edge.leaving:
+        listed = [entry for entry in listed if entry.request != edge.leaving]
+        pinned = [pin for pin in pinned if pin[0] != edge.leaving]
     elif call:
         listed += [
-            HandOffName(call.request, g, private, call.boundary)
+            HandOffName(call.request, g, private, call.computed)
             for g in call.moved
             for _, private in call.new_copies[g]
         ]
@@ -96,20 +96,20 @@ def once_and_pinned(edge: Edge) -> Iterator[str]:
         yield f"after {move} the pins are {pins}, not {pinned}"
 
 
-@law(copies.HAND_OFF_DIES_WITH_REQUEST, Preempt, Finish)
+@law(copies.HAND_OFF_DIES_WITH_REQUEST, Preempt, Finish, Loaded)
 def dies_with_request(edge: Edge) -> Iterator[str]:
     """Nothing of a request that has gone can be handed over."""
-    assert isinstance(edge.move, (Preempt, Finish))
-    left = [entry for entry in edge.after.hand_offs if entry.request == edge.move.request]
+    left = [entry for entry in edge.after.hand_offs if entry.request == edge.leaving]
     if left:
         yield f"after {edge.move} {left} can be taken"
 
 
-@law(freeing.FORGETS_THE_REQUEST, Preempt, Finish)
+@law(freeing.FORGETS_THE_REQUEST, Preempt, Finish, Loaded)
 def forgets_the_request(edge: Edge) -> Iterator[str]:
     """Tables, counters and pins are as before without those of the request."""
-    assert isinstance(edge.move, (Preempt, Finish))
-    gone = edge.move.request
+    gone = edge.leaving
+    if gone is None:
+        return
     for part in ("tables", "num_cached", "pins"):
         old, new = getattr(edge.before, part), getattr(edge.after, part)
         if gone in new or new.keys() != old.keys() - {gone}:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from pagedkv.spec.life import Life
-from pagedkv.spec.moves import Admit, EndPass, Evict, Finish, Preempt, Schedule, Truncate
+from pagedkv.spec.moves import Admit, EndPass, Evict, Finish, Loaded, Preempt, Schedule, Settle, Truncate
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Viewed, Waits
 
-from .call import Call, Naming, queue_after_frees
+from .call import Call, queue_after_frees
 from .lookup import Lookup
+from .naming import Names, Naming
 from .shape import Shape
 from .view import Transition
 
@@ -21,6 +22,7 @@ _PARTS = (
     "copies",
     "hand_offs",
     "pins",
+    "to_zero",
 )
 
 
@@ -28,7 +30,7 @@ def life_of(t: Transition) -> Life | None:
     """The request that the move is about, as it was before."""
     return (
         t.lives.get(t.move.request)
-        if isinstance(t.move, (Admit, Schedule, Preempt, Finish, Truncate))
+        if isinstance(t.move, (Admit, Schedule, Preempt, Finish, Truncate, Loaded))
         else None
     )
 
@@ -41,6 +43,7 @@ class Edge:
         self.before, self.after = t.before, t.after
         self.move, self.outcome = t.move, t.outcome
         self.work, self.pass_began = t.work, t.pass_began
+        self.flight = t.flight
         self.shape = shape
         self.life = life_of(t)
         self.found: Found | None = None
@@ -53,11 +56,31 @@ class Edge:
             self.found = t.outcome.found
             if self.found:
                 divergent = isinstance(t.move, Admit) and t.move.lookup == "divergent"
-                self.lookup = Lookup(t.world, shape, t.before, self.life, divergent)
+                is_off = isinstance(t.move, Admit) and t.move.lookup == "skip"
+                self.lookup = Lookup(t.world, shape, t.before, self.life, divergent, is_off)
             if isinstance(t.outcome, Allocated):
                 self.call = Call(t, shape, self.life, t.outcome, isinstance(t.move, Admit))
         self.served = self.call if self.call and self.call.is_served else None
         """The call, if it was answered with blocks."""
+        self.names = self.served.names if self.served else self._names_of_load(t)
+        """What the move makes keys, if anything."""
+
+    def _names_of_load(self, t: Transition) -> Names | None:
+        """What becomes a key because a load has ended."""
+        life, move = self.life, t.move
+        if not life or not isinstance(move, Loaded) or not move.valid or not t.world.enable_caching:
+            return None
+        first = t.before.num_cached.get(life.request, (0,) * len(self.shape.sizes))
+        rows = t.after.tables.get(life.request, ((),) * len(self.shape.sizes))
+        return Names(t, self.shape, life, rows, first, 0, move.valid)
+
+    @property
+    def leaving(self) -> str | None:
+        """The request that has lost all its blocks."""
+        move = self.move
+        if isinstance(move, (Preempt, Finish)) or (isinstance(move, Loaded) and not move.valid):
+            return move.request
+        return None
 
     def changes(self) -> Iterator[tuple[str, object, object]]:
         """The parts of the state that differ, before and after."""
@@ -103,17 +126,16 @@ class Edge:
         if self.call:
             gone = self.call.touched.union(self.call.taken) if self.served else ()
             return [block for block in self.call.queue if block not in gone]
-        if isinstance(move, EndPass):
-            ends = [block for copy in before.copies for block in (copy.src, copy.dst)]
-            pinned = {entry.block for entry in before.hand_offs}
+        if isinstance(move, (EndPass, Settle)):
+            pinned = {entry.block for entry in before.hand_offs} if isinstance(move, EndPass) else ()
             queue = queue_after_frees(
-                before.queue, before.ref_counts, before.keys, [ends], self.world.enable_caching
+                before.queue, before.ref_counts, before.keys, self.flight.frees, self.world.enable_caching
             )
             return [block for block in queue if block not in pinned]
-        if isinstance(move, (Preempt, Finish)):
-            pins, rows = before.pins.get(move.request, ()), before.tables.get(move.request, ())
+        if self.leaving and not self.flight.is_busy:
+            pins, rows = before.pins.get(self.leaving, ()), before.tables.get(self.leaving, ())
             frees: list[Sequence[int]] = [pins, *(row[::-1] for row in rows)]
-            if move.pop:
+            if getattr(move, "pop", False):
                 # Popped blocks are one list like a table, freed from its end in one call.
                 frees = [tuple(block for blocks in (pins, *rows) for block in blocks)[::-1]]
             return queue_after_frees(
@@ -130,10 +152,8 @@ class Edge:
         own, unclear = set(), set()
         held = began.tables.get(work.request, ((),) * len(self.shape.sizes))
         counted = began.num_cached.get(work.request, (0,) * len(self.shape.sizes))
-        boundary = self.world.prompts[work.prompt].length
-        boundary -= boundary % self.world.unit
         for g, row in enumerate(self.before.tables.get(work.request, ())):
-            first_own = work.start // self.shape.sizes[g] if work.is_new else counted[g]
+            first_own = work.loaded_from // self.shape.sizes[g] if work.is_new else counted[g]
             for i, block in enumerate(row):
                 for key in self.before.keys[block] if block else ():
                     is_taken = block not in held[g] and i >= first_own
@@ -141,7 +161,7 @@ class Edge:
                         continue
                     if i >= first_own:
                         own.add((block, key))
-                    elif key.num_tokens == boundary:
+                    elif key.num_tokens % self.shape.sizes[g]:
                         # A block of the hit that the request named by its own boundary; whoever else
                         # holds it may have been first.
                         unclear.add((block, key))

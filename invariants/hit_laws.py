@@ -96,11 +96,12 @@ def longest_holder_answers(edge: Edge) -> Iterator[str]:
 
 @law(hit.OFF, Admit, Truncate)
 def off(edge: Edge) -> Iterator[str]:
-    """Without caching there is no hit."""
-    if edge.found and not edge.world.enable_caching:
+    """Without caching there is no hit, nor for a request that must not read the cache."""
+    is_skipped = isinstance(edge.move, Admit) and edge.move.lookup == "skip"
+    if edge.found and (is_skipped or not edge.world.enable_caching):
         nothing = Found(0, ((),) * len(edge.shape.sizes))
         if edge.found != nothing:
-            yield f"caching is off and a lookup answers {edge.found}"
+            yield f"{'the cache is not to be read' if is_skipped else 'caching is off'}: {edge.found}"
 
 
 @law(hit.READ_ONLY, Admit, Truncate, CommonPrefix)

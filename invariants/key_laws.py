@@ -12,8 +12,8 @@ from .law import law
 @law(allocation.FULL_BLOCKS_BECOME_KEYS)
 def full_blocks_become_keys(edge: Edge) -> Iterator[str]:
     """A call names the blocks that it fills up to the alignment and counts them; no other move names any."""
-    call = edge.served
-    wanted = call.whole_names if call else frozenset()
+    call, names = edge.served, edge.names
+    wanted = names.whole if names else frozenset()
     for block, key in wanted:
         if key not in edge.after.keys[block]:
             yield f"block {block} is full up to {key} and has {list(edge.after.keys[block])}"
@@ -24,11 +24,10 @@ def full_blocks_become_keys(edge: Edge) -> Iterator[str]:
     for request, counted in edge.after.num_cached.items():
         before = edge.before.num_cached.get(request)
         expected = before
-        if call and call.request == request:
-            expected = tuple(
-                max(call.first_unnamed(g), call.names_up_to(g, call.end) // size)
-                for g, size in enumerate(sizes)
-            )
+        if names and names.request == request:
+            expected = names.counted
+        elif call and call.request == request and call.is_first:
+            expected = tuple(call.hit // size for size in sizes)
         if counted != expected:
             yield f"{before} blocks of request {request} were made keys, then {counted}, not {expected}"
 
@@ -36,8 +35,7 @@ def full_blocks_become_keys(edge: Edge) -> Iterator[str]:
 @law(allocation.PARTIAL_PROMPT_END)
 def partial_prompt_end(edge: Edge) -> Iterator[str]:
     """The call that first reaches the prompt's end inside a block names that; no other boundary is named."""
-    call = edge.served
-    wanted = call.partial_names if call else frozenset()
+    wanted = edge.names.partial if edge.names else frozenset()
     for block, key in wanted:
         if key not in edge.after.keys[block]:
             yield f"block {block} has the prompt's end {key}, and its keys are {list(edge.after.keys[block])}"

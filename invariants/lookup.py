@@ -12,8 +12,15 @@ class Lookup:
     """The hit of a request in a state, by its definition."""
 
     def __init__(
-        self, world: World, shape: Shape, snapshot: Snapshot[KeyName], life: Life, divergent: bool
+        self,
+        world: World,
+        shape: Shape,
+        snapshot: Snapshot[KeyName],
+        life: Life,
+        divergent: bool,
+        is_off: bool = False,
     ) -> None:
+        self._is_off = is_off or not world.enable_caching
         self._world = world
         self._shape = shape
         self._index = snapshot.index
@@ -27,7 +34,7 @@ class Lookup:
         self.junction = self.alone[0] if self.alone[0] > self.common else 0
         """Whoever is asked first is asked for the most, and no later answer may be longer."""
         mixed = any(shape.is_state) and not set(WHOLE).isdisjoint(shape.reads)
-        self.is_divergent = divergent and mixed and world.enable_caching and self.alone[0] == max(self.alone)
+        self.is_divergent = divergent and mixed and not self._is_off and self.alone[0] == max(self.alone)
         """Whether the first kind's own hit is answered, and the others' are left as they are."""
 
     def key(self, g: int, num_tokens: int) -> KeyName:
@@ -51,7 +58,7 @@ class Lookup:
             for n in range(unit, self._longest + 1, unit)
             if all(self.key(g, n) in self._index for g in kind)
         }
-        lengths = range(alignment, self._longest + 1, alignment) if self._world.enable_caching else range(0)
+        lengths = range(0) if self._is_off else range(alignment, self._longest + 1, alignment)
         return [n for n in lengths if self._is_answered(kind[0], n, held)]
 
     def _is_answered(self, g: int, length: int, held: set[int]) -> bool:

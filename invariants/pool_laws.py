@@ -19,7 +19,10 @@ def taken_from_the_front(edge: Edge) -> Iterator[str]:
     front = [block for block in call.queue if block not in call.touched][: len(call.taken)]
     if call.taken != front:
         yield f"request {call.request} took {call.taken}, the front of the queue was {front}"
-    made = call.whole_names | call.partial_names | edge.arrived()
+    used = sorted(edge.flight.used.intersection(call.taken))
+    if used:
+        yield f"request {call.request} took {call.taken}, of which a step that is not processed uses {used}"
+    made = edge.arrived().union(*((edge.names.whole, edge.names.partial) if edge.names else ()))
     for block in call.taken:
         old = [key for key in edge.after.keys[block] if (block, key) not in made]
         if old:
@@ -38,7 +41,7 @@ def freed_tails_first(edge: Edge) -> Iterator[str]:
 def touched_leaves_queue(edge: Edge) -> Iterator[str]:
     """A block of a hit has one holder more; that and a pinned block are not in the queue."""
     before, after = edge.before, edge.after
-    if edge.served:
+    if edge.served and edge.served.is_first:
         for block in edge.served.touched:
             if after.ref_counts[block] != before.ref_counts[block] + 1 or block in after.queue:
                 counts = f"{before.ref_counts[block]} holders, now {after.ref_counts[block]}"

@@ -4,7 +4,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pagedkv.spec import World
+from pagedkv.spec.snapshot import Rows
 from pagedkv.spec.world import STATES, WHOLE, Group
+
+from .worker import Work
 
 
 class Shape(NamedTuple):
@@ -66,6 +69,24 @@ class Shape(NamedTuple):
 def shape_of(world: World) -> Shape:
     """The shape of a world's deployment."""
     return _shape(world.groups, world.unit, world.use_eagle)
+
+
+def used_blocks(world: World, work: Work, table: Rows) -> frozenset[int]:
+    """The blocks that a request's step reads and writes."""
+    shape = shape_of(world)
+    used: set[int] = set()
+    for g, (row, size) in enumerate(zip(table, shape.sizes, strict=True)):
+        last = covering(work.end, size)
+        if shape.is_encoder(g):
+            used.update(row)
+        elif shape.is_aligned[g]:
+            entries = range(last - 1, last + work.drafts)
+            start = covering(work.start, size) - 1 if work.state_entry is None else work.state_entry
+            used.update(row[i] for i in (*entries, *range(max(start, 0), start + 1)) if i < len(row))
+        else:
+            read = shape.read_entries(g, work.start, world.prompts[work.prompt].length)
+            used.update(row[i] for i in {*read, *range(work.start // size, last)})
+    return frozenset(used - {0})
 
 
 def covering(num_tokens: int, size: int) -> int:

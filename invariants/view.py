@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pagedkv.spec import World
 from pagedkv.spec.life import Life
@@ -10,6 +12,27 @@ from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
 from .worker import Work
+
+
+class Flight(NamedTuple):
+    """Steps that are dispatched and not processed, and what the engine holds because of them."""
+
+    is_busy: bool = False
+    """Whether there were any before the move."""
+    used: frozenset[int] = frozenset()
+    """Blocks that they read and write, before the move."""
+    used_after: frozenset[int] = frozenset()
+    frees: tuple[tuple[int, ...], ...] = ()
+    """What the move freed because a step was processed, one call each, in order."""
+    held: tuple[int, ...] = ()
+    """Blocks that the engine still holds after the move, once per holder."""
+    lives: Mapping[str, Life] = MappingProxyType({})
+    """All requests, after the move."""
+    work: Mapping[str, Work] = MappingProxyType({})
+    """What the open pass has scheduled, after the move."""
+
+
+NOTHING_IN_FLIGHT = Flight()
 
 
 @dataclass(frozen=True)
@@ -27,3 +50,4 @@ class Transition:
     """What the open pass had scheduled before the move."""
     pass_began: Snapshot[KeyName] | None
     """The state when the open pass began; None between passes."""
+    flight: Flight = NOTHING_IN_FLIGHT

@@ -47,7 +47,28 @@ class Work(NamedTuple):
     end: int
     rows: Rows
     is_new: bool
+    """Whether this pass has admitted the request."""
+    is_whole: bool
     """Whether ``rows`` is the whole table, or what is appended to it."""
+    loaded_from: int
+    """From where to ``start`` a connector loads what others have computed."""
+    drafts: int = 0
+    """How many of the tokens are guesses, the last ones."""
+    accepted: int = 0
+    """How many of these are right, the first ones."""
+    samples: bool = False
+    """Whether the step gives the request its next token."""
+    state_entry: int | None = None
+    """Where the state before ``start`` is, where drafts have put it."""
+
+    @property
+    def right_end(self) -> int:
+        """Up to where its tokens are right."""
+        return self.end - self.drafts + self.accepted
+
+    def state_entry_after(self, block_size: int) -> int | None:
+        """Where the state after the right tokens is, if not in the entry in which they end."""
+        return (self.end - 1) // block_size + self.accepted if self.drafts and block_size else None
 
 
 class Worker:
@@ -59,6 +80,7 @@ class Worker:
         self.memory: dict[int, Content] = {}
         self.tables: dict[str, list[list[int]]] = {}
         self.computed: dict[str, tuple[int, int]] = {}
+        self.state_entries: dict[str, int] = {}
 
     def copy(self) -> "Worker":
         """An independent worker in the same state."""
@@ -67,26 +89,48 @@ class Worker:
         twin.memory = self.memory.copy()
         twin.tables = {request: [row.copy() for row in rows] for request, rows in self.tables.items()}
         twin.computed = self.computed.copy()
+        twin.state_entries = self.state_entries.copy()
         return twin
 
     def drop(self, request: str) -> None:
         """Forget a request."""
         self.tables.pop(request, None)
         self.computed.pop(request, None)
+        self.state_entries.pop(request, None)
 
-    def step(self, copies: Sequence[tuple[int, int]], work: Sequence[Work]) -> Iterator[Breach]:
-        """Run one step: copies, then the forward of every request. Yields what it read wrongly.
-
-        All copies read what was there before. States are read before anything is written; attention
-        writes a layer before it reads it.
+    def load(self, prompt: int, table: Rows, start: int, end: int, valid: int) -> None:
+        """Write the tokens ``start`` to ``valid`` of a prompt to its blocks; of a load that fails, the rest
+        is content of nobody.
         """
+        for g, group in enumerate(self._world.groups):
+            if group.kind == "cross":
+                continue
+            if group.kind not in STATES:
+                self._write(table[g], g, prompt, start, min(valid, end))
+                self._write(table[g], g, None, max(start, valid), end)
+            else:
+                known = prompt if valid == end else None
+                self._put_state(table[g], g, (end - 1) // group.block_size, known, end)
+
+    def step(
+        self, copies: Sequence[tuple[int, int]], work: Sequence[Work], zeroed: Sequence[int] = ()
+    ) -> Iterator[Breach]:
+        """Run one step: zeroing, copies, loads, then the forward of every request.
+
+        Yields what it read wrongly. All copies read what was there before. States are read before anything
+        is written; attention writes a layer before it reads it.
+        """
+        starts_at = self.state_entries
+        self.state_entries = self.state_entries.copy()
         for item in work:
             rows = self.tables.setdefault(item.request, [[] for _ in item.rows])
-            if item.is_new:
+            if item.is_whole:
                 rows[:] = [[] for _ in item.rows]
             for row, new in zip(rows, item.rows, strict=True):
                 row.extend(new)
-            self.computed[item.request] = (item.prompt, item.end)
+            self.computed[item.request] = (item.prompt, item.right_end)
+        for block in zeroed:
+            self.memory.pop(block, None)
         before = self.memory.copy()
         for src, dst in copies:
             if src in before:
@@ -94,7 +138,12 @@ class Worker:
             else:
                 self.memory.pop(dst, None)
         for item in work:
-            yield from self._read_states(item.request, item.prompt, item.start)
+            if item.loaded_from < item.start:
+                table = tuple(tuple(row) for row in self.tables[item.request])
+                self.load(item.prompt, table, item.loaded_from, item.start, item.start)
+        for item in work:
+            entry = starts_at.get(item.request)
+            yield from self._read_states(item.request, item.prompt, item.start, entry)
         for item in work:
             for g, group in enumerate(self._world.groups):
                 if group.kind in STATES:
@@ -102,12 +151,14 @@ class Worker:
                 elif group.kind == "cross":
                     self._write_encoded(item, g)
                 else:
-                    self._write_attention(item, g)
+                    row = self.tables[item.request][g]
+                    self._write(row, g, item.prompt, item.start, item.right_end)
+                    self._write(row, g, None, item.right_end, item.end)
         # Whoever runs reads on: not only the requests of this step must find their prefix.
         starts = {item.request: item.start for item in work}
         for request, (prompt, computed) in self.computed.items():
             yield from self._read_attention(request, prompt, starts.get(request, computed), computed)
-            yield from self._read_states(request, prompt, computed)
+            yield from self._read_states(request, prompt, computed, self.state_entries.get(request))
 
     def check_tables(self, snapshot: Snapshot[KeyName]) -> Iterator[Breach]:
         """Compare the tables kept here with the manager's."""
@@ -159,54 +210,74 @@ class Worker:
         content = self.memory.get(block)
         return of_size(content.runs if content and content.group == group else (), count)
 
-    def _write_attention(self, item: Work, g: int) -> None:
+    def _write(self, row: Sequence[int], g: int, prompt: int | None, start: int, end: int) -> None:
+        """Write the KV of the tokens ``start`` to ``end``; None: of guesses that were wrong."""
         size = self._world.groups[g].block_size
-        for i in range(item.start // size, -(-item.end // size)):
-            a, b = max(item.start, i * size), min(item.end, (i + 1) * size)
-            block = self._entry(item.request, g, i)
+        for i in range(start // size, -(-end // size)) if start < end else ():
+            a, b = max(start, i * size), min(end, (i + 1) * size)
+            block = row[i] if i < len(row) else 0
             before = self._slots(block, g, a - i * size)
             old = self.memory.get(block)
             after = between(old.runs, b - i * size, size) if old and old.group == g else ()
-            written = self._prefixes.runs(item.prompt, a, b)
+            written = of_size((), b - a) if prompt is None else self._prefixes.runs(prompt, a, b)
             self.memory[block] = Content(g, joined(before, written, after))
+
+    def _write_states(self, item: Work, g: int) -> None:
+        """Write the state after the step's tokens, and of drafts the state after each from the first on.
+
+        These lie one entry behind the other. Then the state at each block boundary that right tokens cross
+        is put into the entry of that boundary; in mode "all" without drafts, too.
+        """
+        size, row = self._world.groups[g].block_size, self.tables[item.request][g]
+        first = (item.end - 1) // size
+        for i in range(item.drafts + 1):
+            num_tokens = item.end - item.drafts + i
+            known = item.prompt if num_tokens <= item.right_end else None
+            self._put_state(row, g, first + i, known, num_tokens)
+        if item.drafts:
+            self.state_entries[item.request] = first + item.accepted
+        else:
+            self.state_entries.pop(item.request, None)
+        if item.drafts or self._world.groups[g].kind == "mamba-all":
+            crossed = range(item.start // size * size + size, item.right_end + 1, size)
+            for boundary in crossed:
+                if boundary // size - 1 < len(row) and row[boundary // size - 1]:
+                    self._put_state(row, g, boundary // size - 1, item.prompt, boundary)
 
     def _write_encoded(self, item: Work, g: int) -> None:
         """The request's first step runs the encoder, whose output no prefix names: positions stand for it."""
         size, made = self._world.groups[g].block_size, self._world.prompts[item.prompt].encoder_tokens
-        for i in range(-(-made // size) if item.is_new else 0):
+        for i in range(-(-made // size) if item.is_whole else 0):
             positions = Run(item.prompt, i * size, min(made, (i + 1) * size))
             self.memory[self._entry(item.request, g, i)] = Content(g, (positions,))
 
-    def _write_states(self, item: Work, g: int) -> None:
-        group = self._world.groups[g]
-        size, ends = group.block_size, [item.end]
-        if group.kind == "mamba-all":
-            # What the boundaries were passed with stays, each in its own block.
-            ends = [*range(item.start - item.start % size + size, item.end, size), item.end]
-        for end in ends:
-            block = self._entry(item.request, g, (end - 1) // size)
-            self.memory[block] = Content(g, self._prefixes.runs(item.prompt, end - 1, end))
+    def _put_state(self, row: Sequence[int], g: int, i: int, prompt: int | None, num_tokens: int) -> None:
+        """Put the state after so many tokens into an entry; None: of tokens that were wrong."""
+        block = row[i] if i < len(row) else 0
+        runs = of_size((), 1) if prompt is None else self._prefixes.runs(prompt, num_tokens - 1, num_tokens)
+        self.memory[block] = Content(g, runs)
 
     def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
         """What the tokens from ``start`` on read, of the ``computed`` first ones."""
         for g, group in enumerate(self._world.groups):
+            size, length = group.block_size, self._world.prompts[prompt].length
             if group.kind == "cross":
                 made = self._world.prompts[prompt].encoder_tokens
-                for i in range(-(-made // group.block_size)):
-                    first, last = i * group.block_size, min(made, (i + 1) * group.block_size)
-                    yield from self._read(request, g, i, 0, (Run(prompt, first, last),))
+                for i in range(-(-made // size)):
+                    positions = Run(prompt, i * size, min(made, (i + 1) * size))
+                    yield from self._read(request, g, i, 0, (positions,))
+            elif group.kind == "reference":
+                yield from self._read_part(request, g, prompt, 0, min(length, computed))
+                yield from self._read_part(request, g, prompt, max(length, start - group.reach), computed)
             elif group.kind not in STATES:
-                size = group.block_size
-                begin = self._first_read(g, start)
-                reads = [(begin, computed)]
-                if group.kind == "reference":
-                    length = min(self._world.prompts[prompt].length, computed)
-                    reads = [(0, length), (max(length, start - group.reach), computed)]
-                for begin, end in reads:
-                    for i in range(begin // size, -(-end // size) if begin < end else 0):
-                        first, last = max(begin, i * size), min((i + 1) * size, end)
-                        wanted = self._prefixes.runs(prompt, first, last)
-                        yield from self._read(request, g, i, first - i * size, wanted)
+                yield from self._read_part(request, g, prompt, self._first_read(g, start), computed)
+
+    def _read_part(self, request: str, g: int, prompt: int, begin: int, end: int) -> Iterator[Breach]:
+        """The positions ``begin`` to ``end`` of a group of attention."""
+        size = self._world.groups[g].block_size
+        for i in range(begin // size, -(-end // size)) if begin < end else ():
+            first, last = max(begin, i * size), min((i + 1) * size, end)
+            yield from self._read(request, g, i, first - i * size, self._prefixes.runs(prompt, first, last))
 
     def _first_read(self, g: int, position: int) -> int:
         """The first position that the token at ``position`` attends to."""
@@ -218,10 +289,11 @@ class Worker:
                 return position // group.reach * group.reach
         return 0
 
-    def _read_states(self, request: str, prompt: int, computed: int) -> Iterator[Breach]:
+    def _read_states(self, request: str, prompt: int, computed: int, entry: int | None) -> Iterator[Breach]:
+        """The state after the ``computed`` tokens, in ``entry`` or in the one in which they end."""
         for g, group in enumerate(self._world.groups):
             if group.kind in STATES and computed:
-                i = (computed - 1) // group.block_size
+                i = (computed - 1) // group.block_size if entry is None else entry
                 yield from self._read(request, g, i, 0, self._prefixes.runs(prompt, computed - 1, computed))
 
     def _read(self, request: str, g: int, i: int, slot: int, wanted: Runs) -> Iterator[Breach]:

@@ -157,6 +157,11 @@ class MambaManager(SingleTypeKVCacheManager):
         """Only when the chunk ends there: no other state inside a block is ever written."""
         return end == boundary
 
+    def cache_blocks(self, request: Request, end: int, length: int) -> None:
+        """Name the states, which nobody may then read in this pass, whenever they were written."""
+        super().cache_blocks(request, end, length)
+        self.filled = {p.block_id: p.request_id for p in self.published} | self.filled
+
     def moves_own_entry(self, request_id: str) -> bool:
         """Whether the request named a partial entry with its last chunk, and its block still has keys."""
         boundary = self.named_partial.get(request_id)

@@ -35,4 +35,5 @@ def snapshot_of(
             tuple(frozenset((p.request_id, p.block_id, p.key.name) for p in m.published) for m in managers),
             tuple(dict(m.named_partial) for m in managers),
         ),
+        to_zero=tuple(tuple(m.new_block_ids) for m in managers),
     )

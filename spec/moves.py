@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Lookup = Literal["common", "divergent", "none"]
+Lookup = Literal["common", "divergent", "none", "skip"]
 
 
 @dataclass(frozen=True)
@@ -24,20 +24,32 @@ class Admit:
     """A waiting or preempted request is looked up and asks for slots.
 
     ``limit`` is the most tokens it may get. ``lookup`` says what it takes: the common hit; the one
-    for a connector, which is taken only where no group lags; or none although there may be one.
+    for a connector, which is taken only where no group lags or the connector supplies what lags; none
+    although there may be one; or what is answered to a request that must not read the cache. ``available``
+    is the length of the prefix that a connector has; where that is longer than the hit, it is loaded in
+    the step, or behind it if ``asynchronous``: then nothing is computed before the load has ended.
+    ``reserved`` blocks stay free.
     """
 
     request: str
     limit: int
     lookup: Lookup = "common"
+    available: int = 0
+    asynchronous: bool = False
+    reserved: int = 0
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A running request asks for slots for its next tokens."""
+    """A running request asks for slots for its next tokens.
+
+    ``drafts`` tokens are guesses, which its step verifies: the first ``accepted`` are right.
+    """
 
     request: str
     limit: int
+    drafts: int = 0
+    accepted: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,12 +74,26 @@ class Finish:
 
 @dataclass(frozen=True)
 class EndPass:
-    """Copies and hand-offs are drained, the step runs, the ends of the copies are released.
+    """Copies and hand-offs are drained, the step is dispatched; where none may be in flight it is processed
+    at once and the ends of its copies are released.
 
     ``release_first``: the ends are released before the hand-offs are drained.
     """
 
     release_first: bool = False
+
+
+@dataclass(frozen=True)
+class Settle:
+    """The oldest step in flight is processed: its tokens are known, and what waited for it is freed."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An asynchronous load has ended: the first ``valid`` tokens are there, all if it did not fail."""
+
+    request: str
+    valid: int
 
 
 @dataclass(frozen=True)
@@ -105,6 +131,8 @@ Move = (
     | Preempt
     | Finish
     | EndPass
+    | Settle
+    | Loaded
     | Evict
     | Reset
     | Truncate

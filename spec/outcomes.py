@@ -22,11 +22,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Allocated:
-    """A request asked for ``num_new_tokens`` tokens after ``found`` and got ``rows``, or None."""
+    """A request asked for ``num_new_tokens`` tokens after ``found`` and got ``rows``, or None.
+
+    Where a connector has more, the hit is cut where blocks of all groups end, and ``external`` tokens follow.
+    """
 
     num_new_tokens: int
     rows: Rows | None
     found: Found | None = None
+    external: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Stepped:
     copies: tuple[tuple[int, int], ...]
     """Source and destination block of each."""
     hand_offs: tuple[HandOffName, ...]
+    zeroed: tuple[int, ...] = ()
+    """Blocks that the worker zeroes before anything else."""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ class Snapshot(Generic[Key]):
     pins: Mapping[str, tuple[int, ...]]
     marks: Marks[Key] | None = None
     """None where the implementation remembers a pass in another form."""
+    to_zero: Rows = ()
+    """Blocks that are listed for zeroing, per group in the order in which they were handed out."""
 
     def renamed(self, name: Callable[[Key], Name]) -> "Snapshot[Name]":
         """The same state with ``name(key)`` for each key."""
@@ -91,4 +93,5 @@ class Snapshot(Generic[Key]):
             self.hand_offs,
             self.pins,
             marks,
+            self.to_zero,
         )

@@ -101,6 +101,35 @@ class Prompt:
 
 
 @dataclass(frozen=True)
+class Options:
+    """What a deployment can have and a plain one does not."""
+
+    num_lookahead_tokens: int = 0
+    """Places beyond its tokens that each call asks for."""
+    max_drafts: int = 0
+    """The most draft tokens that a step verifies for a request."""
+    max_in_flight: int = 0
+    """How many steps may be dispatched and not processed yet when a pass begins."""
+    max_in_flight_tokens: int | None = None
+    """What the manager is told of that; None: nothing."""
+    full_sequence_must_fit: bool = False
+    """Whether a request is admitted only where all its tokens would fit."""
+    watermark_percent: int = 0
+    """The share of the pool that admissions leave free."""
+    needs_zeroing: bool = False
+    """Whether the worker zeroes blocks of attention before it uses them."""
+    retention_interval: int | None = None
+    """Tokens between the hits that windows and states keep; None: all are kept."""
+    resend_boundaries: bool = False
+    """Whether the longest prefix that the same prompt could hit is kept."""
+    has_connector: bool = False
+    """Whether a connector loads what others have computed."""
+
+
+PLAIN = Options()
+
+
+@dataclass(frozen=True)
 class World:
     """A deployment, its scheduler's limits, and the prompts."""
 
@@ -120,6 +149,8 @@ class World:
     """How many preemptions, evictions and resets may ever happen; None: without end."""
     chunk_limits: tuple[int, ...] = field(default=())
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
+    options: Options = PLAIN
+    """What it has beyond requests that come, run and go."""
 
     @cached_property
     def max_model_len(self) -> int:
@@ -161,12 +192,18 @@ class World:
         specs = {self.groups[g].spec() for g in flagged}
         return frozenset(g for g, group in enumerate(self.groups) if group.spec() in specs)
 
+    @cached_property
+    def resend_margin(self) -> int:
+        """Tokens that the same prompt sent again gives up for a draft model."""
+        attention = [g for g in self.eagle_groups if self.groups[g].kind not in STATES]
+        return max((min(self.hit_alignment, self.groups[g].block_size) for g in attention), default=0)
+
     def kv_cache_config(self) -> KVCacheConfig:
         """The deployment as a manager is given it."""
         groups = [
             KVCacheGroupSpec([f"layer{g}"], group.spec(), group.eagle) for g, group in enumerate(self.groups)
         ]
-        return KVCacheConfig(self.num_blocks, [], groups)
+        return KVCacheConfig(self.num_blocks, [], groups, self.options.needs_zeroing)
 
     def name(self, prompt: int, num_tokens: int) -> tuple[int, int]:
         """The first prompt that has this prefix, and its length: equal exactly for equal prefixes."""

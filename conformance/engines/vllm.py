@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from pagedkv.conformance.instance import Instance, StandardInstance
+from pagedkv.conformance.instance import Instance
+from pagedkv.conformance.standard import StandardInstance
 from pagedkv.conformance.subjects import Subject, SubjectUnavailable, standard_arguments
 from pagedkv.spec import Snapshot, World
 from pagedkv.spec.life import Life
@@ -151,6 +152,9 @@ class _Requests:
             lora_request=lora,
             cache_salt=prompt.salt,
         )
+
+    def tell_status(self, request: Any, is_running: bool) -> None:
+        request.status = type(request.status)["RUNNING" if is_running else "WAITING"]
 
     def copy(self, request: Any) -> Any:
         raise NotImplementedError("a vLLM request cannot be copied")

@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pagedkv.conformance.instance import Instance, StandardInstance
+from pagedkv.conformance.instance import Instance
+from pagedkv.conformance.standard import StandardInstance
 from pagedkv.conformance.subjects import OwnRequests, Subject, standard_arguments
 from pagedkv.conformance.torch_subject import require_torch, torch_instance
 from pagedkv.spec import World

@@ -1,10 +1,9 @@
 """Which moves of a long life the laws are asked about: a snapshot costs more than a move."""
 
 from pagedkv.conformance.loop import LoopState
+from pagedkv.conformance.telling import Telling
 from pagedkv.invariants.view import Transition
-from pagedkv.invariants.worker import Work
 from pagedkv.spec import Snapshot
-from pagedkv.spec.life import Life
 from pagedkv.spec.moves import BeginPass, EndPass, Move
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.snapshot import KeyName
@@ -27,8 +26,7 @@ class Sample:
         """Whether a move since the last pass ended was."""
         self._before: Snapshot[KeyName] | None = None
         self._pass_began: Snapshot[KeyName] | None = None
-        self._lives: dict[str, Life] = {}
-        self._work: dict[str, Work] = {}
+        self._telling: Telling | None = None
 
     def before(self, move: Move) -> None:
         """Take what is needed of the state before the move."""
@@ -45,7 +43,7 @@ class Sample:
         if begins:
             self._pass_began = self._before
         if self._is_due:
-            self._lives, self._work = state.lives.copy(), state.work.copy()
+            self._telling = Telling(state)
 
     def after(self, move: Move, outcome: Outcome) -> Transition | None:
         """The move with the states around it, if it is one of the sample."""
@@ -53,8 +51,6 @@ class Sample:
         pass_began = self._pass_began
         if isinstance(move, EndPass):
             self._was_due, self._pass_began = False, None
-        if self._before is None or after is None:
+        if self._before is None or after is None or self._telling is None:
             return None
-        return Transition(
-            self._state.world, self._before, after, move, outcome, self._lives, self._work, pass_began
-        )
+        return self._telling.transition(self._state, self._before, after, move, outcome, pass_began)

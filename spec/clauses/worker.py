@@ -18,6 +18,12 @@ WRITES_ALONE = Clause(
     "reads.",
     "0.1",
 )
+IN_FLIGHT_IS_HELD = Clause(
+    "Worker/in_flight_is_held",
+    "A block that a dispatched step reads or writes is not free before that step is processed, and nobody is "
+    "given it.",
+    "0.1",
+)
 TABLES_AGREE = Clause(
     "Worker/tables_agree",
     "The append-only table that a worker keeps has the manager's block wherever the manager's entry is "

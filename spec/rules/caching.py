@@ -41,7 +41,8 @@ def is_kept(
     every = (alignment if retention is None else retention) // block_size
     if every and (read >= every or (i >= spare and (i - spare) % every >= every - read)):
         return True
-    ends = [floor_to(boundary, alignment) // block_size + spare for boundary in boundaries]
+    lengths = [floor_to(boundary, alignment) for boundary in boundaries]
+    ends = [length // block_size + spare for length in lengths if length > 0]
     return retention is not None and any(end - read <= i < end for end in ends)
 
 

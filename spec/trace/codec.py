@@ -10,7 +10,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -115,7 +115,7 @@ def _object_of(value: object) -> dict[str, Any]:
 _fields = lru_cache(maxsize=None)(get_type_hints)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _optional(cls: Any) -> frozenset[str]:
     """The fields that have a default."""
     if issubclass(cls, tuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from pagedkv.conformance.instance import StandardInstance
+from pagedkv.conformance.standard import StandardInstance
 from pagedkv.conformance.subjects import OwnRequests, Strictness, Subject, standard_arguments
 from pagedkv.reference import KVCacheBlocks, KVCacheManager
 from pagedkv.spec import Request, World, init_none_hash, sha256

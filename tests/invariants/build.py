@@ -6,6 +6,7 @@ from typing import Any
 
 from pagedkv.conformance.loop import LoopState, apply_move
 from pagedkv.conformance.subjects import make_reference
+from pagedkv.conformance.telling import Telling
 from pagedkv.invariants.edge import Edge
 from pagedkv.invariants.law import Law
 from pagedkv.invariants.laws import STATE_LAWS, check_transition
@@ -45,11 +46,11 @@ class Story:
     def move(self, move: Move) -> Transition:
         """Do the move; answers the transition."""
         before = self._snapshot()
-        lives, work = self.loop.lives.copy(), self.loop.work.copy()
+        telling = Telling(self.loop)
         if isinstance(move, BeginPass):
             self.pass_began = before
         outcome, _ = apply_move(self.loop, move)
-        told = Transition(self.world, before, self._snapshot(), move, outcome, lives, work, self.pass_began)
+        told = telling.transition(self.loop, before, self._snapshot(), move, outcome, self.pass_began)
         if isinstance(move, EndPass):
             self.pass_began = None
         return told

@@ -1,0 +1,105 @@
+"""Which keys a call makes, by positions."""
+
+from collections.abc import Iterator
+
+from pagedkv.spec.life import Life
+from pagedkv.spec.snapshot import KeyName, Rows
+
+from .shape import Shape, covering
+from .view import Transition
+
+Naming = tuple[int, KeyName]
+"""A block and a key that it has."""
+
+
+class Names:
+    """What a request's blocks become keys of, once ``end`` tokens are computed.
+
+    ``reached``: up to where earlier calls have made keys; ``first``: per group the first block that has none.
+    """
+
+    def __init__(
+        self,
+        t: Transition,
+        shape: Shape,
+        life: Life,
+        rows: Rows,
+        first: tuple[int, ...],
+        reached: int,
+        end: int,
+    ) -> None:
+        self._t = t
+        self._shape = shape
+        self._life = life
+        self._rows = rows
+        self._first = first
+        self._reached = reached
+        self._end = end
+        self.request = life.request
+        self.length = t.world.prompts[life.prompt].length
+        self.whole = frozenset(self._whole())
+        """Blocks that are filled, with the keys that these become."""
+        self.partial = frozenset(self._partial())
+        """Blocks with a boundary of the prompt inside, with that as key, where it is made now."""
+        self.counted = tuple(max(first[g], self._up_to(g, end) // size) for g, size in enumerate(shape.sizes))
+        """Per group up to which block keys were made then."""
+
+    def boundaries(self, g: int) -> Iterator[int]:
+        """Lengths inside blocks of a group that are to become keys."""
+        if self._shape.is_fine:
+            unit = self._t.world.unit
+            named = {self.length - self.length % unit}
+            if self._t.world.options.resend_boundaries:
+                # A state is read at the hit itself, attention also what the draft model gives up.
+                given_up = self._t.world.resend_margin if self._shape.is_state[g] else 0
+                reachable = (n for n in range(0, self.length, unit) if n + given_up < self.length)
+                named.add(max(reachable, default=0))
+            yield from (n for n in named if n % self._shape.sizes[g])
+
+    def _up_to(self, g: int, num_tokens: int) -> int:
+        """Up to which token a call that computes ``num_tokens`` tokens makes keys in group ``g``."""
+        final = min(num_tokens, self._life.num_tokens)
+        if self._shape.is_fine or not self._shape.is_hybrid:
+            return final
+        whole = final - final % self._shape.alignment
+        return min(final, whole + self._shape.sizes[g]) if whole and g in self._shape.eagle else whole
+
+    def _whole(self) -> Iterator[Naming]:
+        for g, size in enumerate(self._shape.sizes):
+            for i in range(self._first[g], self._up_to(g, self._end) // size):
+                if self._is_kept(g, i):
+                    yield from self._named(g, i, (i + 1) * size)
+
+    def _partial(self) -> Iterator[Naming]:
+        for g, size in enumerate(self._shape.sizes):
+            for n in self.boundaries(g):
+                reached = self._up_to(g, self._reached) if self._reached else 0
+                if self._end == n if self._shape.is_state[g] else reached < n <= self._up_to(g, self._end):
+                    yield from self._named(g, n // size, n)
+
+    def _is_kept(self, g: int, i: int) -> bool:
+        """Whether a hit that is meant to be found can read block ``i``, if others are left out."""
+        shape, world = self._shape, self._t.world
+        size, alignment, interval = shape.sizes[g], shape.alignment, world.options.retention_interval
+        is_window, is_state = shape.reads[g] == "window", shape.is_state[g]
+        if not (is_window or (is_state and interval is not None)):
+            return True
+        spare = is_window and g in shape.eagle
+        every = alignment if interval is None else interval
+        width = 1 if is_state else covering(shape.reach[g] - 1, size) + spare
+        if every and every <= size * width:
+            return True
+        ends = [*range(every, (i + 1) * size + every + 1, every)] if every else []
+        if interval is not None:
+            asked = [self.length - 1, self._life.junction]
+            if world.options.resend_boundaries:
+                asked.append(self.length - 1 - (world.resend_margin if is_state else 0))
+            ends += [n - n % alignment for n in asked]
+        if is_state:
+            return any(n // size == i + 1 for n in ends)
+        return any(n > 0 and (i in shape.read_entries(g, n) or (spare and i == n // size)) for n in ends)
+
+    def _named(self, g: int, i: int, num_tokens: int) -> Iterator[Naming]:
+        row = self._rows[g]
+        if 0 <= i < len(row) and row[i]:
+            yield row[i], KeyName(g, *self._t.world.name(self._life.prompt, num_tokens))
