@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from pagedkv.invariants.worker import Work
+from pagedkv.invariants.work import Work
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, Schedule
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Waits

@@ -129,6 +129,7 @@ class Bout:
         made = self.world.prompts[life.prompt].encoder_tokens
         most = most_blocks(self.world.groups, life.num_tokens, made)
         most += sum(group.kind in WHOLE for group in self.world.groups)
+        most += len(self.world.sinks)
         if most < self.world.num_blocks:
             yield Breach(
                 allocation.PREDICTION_IS_EXACT,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from pagedkv.invariants.worker import Work, Worker
+from pagedkv.invariants.work import Work
+from pagedkv.invariants.worker import Worker
 from pagedkv.spec import World
 from pagedkv.spec.life import Life
 from pagedkv.spec.rules.caching import partial_boundary, resend_length

@@ -78,6 +78,14 @@ MIXES = (
     "reference+window",
     "reference+mamba",
     "reference+mamba-all",
+    "sink",
+    "full+sink",
+    "sink+mamba",
+    "sink+window",
+    "sink+reference",
+    "sink+mamba-all",
+    "sink+sink+mamba",
+    "sink+cross",
     "cross",
     "full+cross",
     "latent+cross",
@@ -106,6 +114,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         sizes["mamba-all"] = unit * rng.choice((1, 2, 2, 4))
     if "reference" in mix and len(mix) > 1:
         sizes["reference"] = unit * rng.choice((1, 1, 2, 4))
+    if "sink" in mix and len(mix) > 1:
+        sizes["sink"] = unit * rng.choice((1, 1, 2, 4))
     if "cross" in mix:
         sizes["cross"] = unit * rng.choice((1, 2, 4))
     if "chunk" in mix:
@@ -125,7 +135,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
                 eagle=eagle == "full" and kind in WHOLE,
                 speculative=min(speculative, sizes[kind] - 1) if kind in STATES else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
-                reach=rng.randint(2, 3 * sizes[kind] + 1) if kind in REACHING else 0,
+                reach=_random_reach(rng, kind, sizes[kind]) if kind in REACHING else 0,
             )
         )
     block = max(group.block_size for group in groups)
@@ -140,6 +150,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     made = max(prompt.encoder_tokens for prompt in prompts)
     per_request = most_blocks(groups, longest, made) or 1
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
+    num_blocks += sum(group.reach // group.block_size for group in groups if group.kind == "sink")
     return World(
         groups=tuple(groups),
         num_blocks=num_blocks,
@@ -152,6 +163,10 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
         options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups),
     )
+
+
+def _random_reach(rng: Random, kind: str, block_size: int) -> int:
+    return block_size * rng.randint(1, 2) if kind == "sink" else rng.randint(2, 3 * block_size + 1)
 
 
 def _random_options(rng: Random, groups: Sequence[Group]) -> Options:

@@ -32,6 +32,7 @@ from .view import Transition
 from .wellformed import unreadable, unreadable_answer
 
 STATE_LAWS: tuple[Law[State], ...] = (
+    state_laws.sinks_stay,
     state_laws.count_is_holders,
     state_laws.queued_when_unheld,
     state_laws.no_leak,

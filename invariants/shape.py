@@ -7,7 +7,7 @@ from pagedkv.spec import World
 from pagedkv.spec.snapshot import Rows
 from pagedkv.spec.world import STATES, WHOLE, Group
 
-from .worker import Work
+from .work import Work
 
 
 class Shape(NamedTuple):

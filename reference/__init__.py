@@ -8,6 +8,7 @@ from .kinds import (
     FullAttentionManager,
     MambaManager,
     RSWAManager,
+    SinkFullAttentionManager,
     SlidingWindowManager,
 )
 from .manager import KVCacheManager
@@ -25,5 +26,6 @@ __all__ = [
     "MambaManager",
     "RSWAManager",
     "Scheduler",
+    "SinkFullAttentionManager",
     "SlidingWindowManager",
 ]

@@ -12,6 +12,7 @@ from pagedkv.spec import (
     MambaSpec,
     MLAAttentionSpec,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     require,
 )
@@ -28,6 +29,7 @@ from .kinds import (
     FullAttentionManager,
     MambaManager,
     RSWAManager,
+    SinkFullAttentionManager,
     SlidingWindowManager,
 )
 from .lookup import cached_boundaries, hit_row
@@ -40,6 +42,7 @@ _MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
     MLAAttentionSpec: FullAttentionManager,
     RSWASpec: RSWAManager,
+    SinkFullAttentionSpec: SinkFullAttentionManager,
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,

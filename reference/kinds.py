@@ -9,11 +9,12 @@ from pagedkv.spec import (
     MambaSpec,
     Request,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     UnsupportedError,
     require,
 )
-from pagedkv.spec.blocks import BlockList
+from pagedkv.spec.blocks import BlockList, ids_of
 from pagedkv.spec.clauses import config
 from pagedkv.spec.rules.reach import Reads, gap_entries
 from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, states_growth
@@ -69,6 +70,14 @@ class RSWAManager(FullAttentionManager):
             return range(0)
         window = cast(RSWASpec, self.kv_cache_spec).rswa_window
         return gap_entries(num_prompt_tokens, num_processed_tokens, window, self.block_size)
+
+
+class SinkFullAttentionManager(FullAttentionManager):
+    """A group whose steps read every position, and sinks in blocks that it holds for ever."""
+
+    def __init__(self, kv_cache_spec: SinkFullAttentionSpec, *args: object, **kwargs: object) -> None:
+        super().__init__(kv_cache_spec, *args, **kwargs)  # type: ignore[arg-type]
+        self.sink_blocks = ids_of(self.block_pool.take_sinks(kv_cache_spec.sink_len // self.block_size))
 
 
 class SlidingWindowManager(AttentionManager):
@@ -160,7 +169,8 @@ class MambaManager(SingleTypeKVCacheManager):
     def cache_blocks(self, request: Request, end: int, length: int) -> None:
         """Name the states, which nobody may then read in this pass, whenever they were written."""
         super().cache_blocks(request, end, length)
-        self.filled = {p.block_id: p.request_id for p in self.published} | self.filled
+        for entry in self.published:
+            self.filled.setdefault(entry.block_id, entry.request_id)
 
     def moves_own_entry(self, request_id: str) -> bool:
         """Whether the request named a partial entry with its last chunk, and its block still has keys."""

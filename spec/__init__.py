@@ -10,6 +10,7 @@ from .cache_specs import (
     MambaSpec,
     MLAAttentionSpec,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
 from .hashing import (
@@ -49,6 +50,7 @@ __all__ = [
     "RSWASpec",
     "Request",
     "RequestStatus",
+    "SinkFullAttentionSpec",
     "SlidingWindowSpec",
     "Snapshot",
     "UnsupportedError",

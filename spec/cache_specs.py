@@ -57,6 +57,17 @@ class RSWASpec(FullAttentionSpec):
 
 
 @dataclass(frozen=True)
+class SinkFullAttentionSpec(FullAttentionSpec):
+    """Full attention beside ``sink_len`` learnt positions, which are the same for all requests."""
+
+    sink_len: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive("sink_len", self.sink_len)
+
+
+@dataclass(frozen=True)
 class SlidingWindowSpec(KVCacheSpec):
     """Attention over the last ``sliding_window`` positions, the token's own among them."""
 

@@ -10,6 +10,7 @@ from .cache_specs import (
     MambaSpec,
     MLAAttentionSpec,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
 from .clauses import config, hashing
@@ -68,6 +69,7 @@ _COVERED = (
     FullAttentionSpec,
     MLAAttentionSpec,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     ChunkedLocalAttentionSpec,
     MambaSpec,
@@ -103,6 +105,16 @@ def check_groups(
         config.CHUNKS_OF_ONE_SIZE,
         f"block sizes {sizes}, with {len(chunks & drops)} chunked specs that a draft model reads",
         UnsupportedError,
+    )
+    sinks = [spec for spec in specs if isinstance(spec, SinkFullAttentionSpec)]
+    num_sinks = sum(spec.sink_len // spec.block_size for spec in sinks)
+    require(
+        all(spec.sink_len % spec.block_size == 0 for spec in sinks)
+        and num_sinks < kv_cache_config.num_blocks,
+        config.SINKS_ARE_BLOCKS,
+        f"sink_len is {[spec.sink_len for spec in sinks]}, in blocks of "
+        f"{[spec.block_size for spec in sinks]}, of a pool of {kv_cache_config.num_blocks}",
+        ValuePreconditionError,
     )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")

@@ -22,19 +22,20 @@ from .cache_specs import (
     MambaSpec,
     MLAAttentionSpec,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
 from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
 GroupKind = Literal[
-    "full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none", "cross", "reference"
+    "full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none", "cross", "reference", "sink"
 ]
 KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
 """The kinds by their names."""
-REACHING = ("window", "chunk", "reference")
+REACHING = ("window", "chunk", "reference", "sink")
 """Kinds whose groups have a ``reach``."""
-WHOLE = ("full", "latent", "reference")
+WHOLE = ("full", "latent", "reference", "sink")
 """Kinds of full attention: lookups ask them first, and hits may end inside their blocks."""
 STATES: dict[str, MambaCacheMode] = {"mamba": "align", "mamba-all": "all", "mamba-none": "none"}
 """Kinds of recurrent states, with the mode in which they are kept."""
@@ -52,7 +53,7 @@ class Group:
     variant: int = 1
     """Groups that differ in it have different specs."""
     reach: int = 0
-    """Tokens of a window, sliding or beside the reference that is the prompt, or of a chunk."""
+    """Tokens of a window, sliding or beside the reference that is the prompt, of a chunk, or of sinks."""
 
     def spec(self) -> KVCacheSpec:
         """The spec that a manager is given."""
@@ -67,6 +68,8 @@ class Group:
                 return CrossAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "reference":
                 return RSWASpec(self.block_size, 1, self.variant, "float32", self.reach)
+            case "sink":
+                return SinkFullAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
             case "chunk":
                 return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
         mode = STATES[self.kind]
@@ -161,6 +164,12 @@ class World:
     def scheduler_block_size(self) -> int:
         """The least multiple of every block size."""
         return lcm(*(group.block_size for group in self.groups))
+
+    @cached_property
+    def sinks(self) -> range:
+        """The blocks of attention sinks: groups take them from the front of the pool when it is made."""
+        sinks = [group.reach // group.block_size for group in self.groups if group.kind == "sink"]
+        return range(1, 1 + sum(sinks))
 
     @cached_property
     def state_block_size(self) -> int:

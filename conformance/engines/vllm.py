@@ -88,6 +88,7 @@ def _config(world: World) -> Any:
         MambaSpec,
         MLAAttentionSpec,
         RSWASpec,
+        SinkFullAttentionSpec,
         SlidingWindowSpec,
     )
 
@@ -103,6 +104,8 @@ def _config(world: World) -> Any:
                 return CrossAttentionSpec(block_size=group.block_size, **shape)
             case "reference":
                 return RSWASpec(block_size=group.block_size, rswa_window=group.reach, **shape)
+            case "sink":
+                return SinkFullAttentionSpec(block_size=group.block_size, sink_len=group.reach, **shape)
             case "window":
                 return SlidingWindowSpec(block_size=group.block_size, sliding_window=group.reach, **shape)
             case "chunk":
@@ -164,8 +167,10 @@ def _snapshot(manager: Any) -> Snapshot[Any]:
     pool, managers = manager.block_pool, manager.coordinator.single_type_managers
     others = pool.cached_block_hashes_by_block
     requests = {r: None for m in managers for r in m.req_to_blocks}
+    # Sinks are taken out of the queue without a count.
+    sinks = {block.block_id for m in managers for block in getattr(m, "sink_blocks", ())}
     return Snapshot(
-        ref_counts=(0, *(block.ref_cnt for block in pool.blocks[1:])),
+        ref_counts=(0, *(block.ref_cnt + (block.block_id in sinks) for block in pool.blocks[1:])),
         keys=tuple(
             (block.block_hash, *sorted(others.get(block.block_id, ())))
             if block.block_hash is not None

@@ -34,6 +34,9 @@ CROSS_WITHOUT_CACHING = Clause(
     "lookups nor keys, so no hit is common to all groups, and beside it caching is off.",
     "0.1",
 )
+SINKS_ARE_BLOCKS = Clause(
+    "Config/sinks_are_blocks", "The sinks of a group fill whole blocks, and the pool has them.", "0.1"
+)
 CHUNKS_OF_ONE_SIZE = Clause(
     "Config/chunks_of_one_size",
     "A deployment with chunked local attention has one block size, and no draft model reads such a group.",

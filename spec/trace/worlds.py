@@ -27,6 +27,10 @@ def reason_against(world: World) -> str:
                 f"a {', '.join(REACHING)} has a reach of at least 1, and no other group has one, "
                 f"not {group.kind} and {group.reach}"
             )
+        if group.kind == "sink" and group.reach % group.block_size:
+            return f"sinks fill whole blocks of {group.block_size} tokens, not {group.reach}"
+    if len(world.sinks) >= world.num_blocks:
+        return f"sinks leave a block of {world.num_blocks}, not {len(world.sinks)} of them"
     chunks = [g for g, group in enumerate(world.groups) if group.kind == "chunk"]
     if chunks and len(set(sizes)) > 1:
         return f"groups beside a chunk have its block_size, not {sizes}"

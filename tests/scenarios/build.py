@@ -21,6 +21,7 @@ from pagedkv.spec import (
     MLAAttentionSpec,
     Request,
     RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     get_request_block_hasher,
     sha256,
@@ -66,6 +67,11 @@ def latent(block_size: int) -> MLAAttentionSpec:
 def reference_window(block_size: int, rswa_window: int) -> RSWASpec:
     """The smallest spec of reference sliding windows."""
     return RSWASpec(block_size, 1, 1, "float32", rswa_window)
+
+
+def with_sinks(block_size: int, sink_len: int) -> SinkFullAttentionSpec:
+    """The smallest spec of full attention with sinks."""
+    return SinkFullAttentionSpec(block_size, 1, 1, "float32", sink_len)
 
 
 def cross(block_size: int) -> CrossAttentionSpec:

@@ -1,4 +1,4 @@
-"""Kinds of full attention: latent, and with a reference window behind the prompt."""
+"""Kinds of full attention: latent, with a reference window behind the prompt, and with sinks."""
 
 from types import ModuleType
 
@@ -9,6 +9,7 @@ from .build import (
     attention,
     decode,
     deployment,
+    drain,
     latent,
     leave_behind,
     publish,
@@ -16,6 +17,7 @@ from .build import (
     request,
     states,
     table,
+    with_sinks,
     words,
 )
 
@@ -100,3 +102,29 @@ def test_what_all_share_ends_at_a_gap(side: ModuleType) -> None:
     decode(manager, owner, *range(3 * UNIT))
     assert table(manager, "r", 0)[1] == 0
     assert manager.get_num_common_prefix_blocks("r") == [1]
+
+
+def test_sinks_take_the_first_blocks_of_the_pool_and_keep_them(side: ModuleType) -> None:
+    manager = deployment(side, with_sinks(UNIT, 2 * UNIT), with_sinks(2 * UNIT, 2 * UNIT), num_blocks=10)
+    assert manager.block_pool.get_num_free_blocks() == 6
+    owner = publish(manager, "r", words(3 * UNIT))
+    assert [table(manager, "r", g) for g in (0, 1)] == [[4, 5, 6], [7, 8]]
+    manager.free(owner)
+    assert sorted(drain(manager.block_pool)) == [4, 5, 6, 7, 8, 9]
+
+
+def test_a_cache_whose_sinks_alone_are_held_is_reset(side: ModuleType) -> None:
+    manager = deployment(side, with_sinks(UNIT, UNIT))
+    owner = publish(manager, "r", words(2 * UNIT))
+    assert not manager.reset_prefix_cache()
+    manager.free(owner)
+    assert manager.reset_prefix_cache()
+    assert manager.get_computed_blocks(request("after", words(2 * UNIT + 1)))[1] == 0
+    assert manager.block_pool.get_num_free_blocks() == 38
+
+
+def test_sinks_have_no_keys_and_count_as_used(side: ModuleType) -> None:
+    manager = deployment(side, with_sinks(UNIT, UNIT), num_blocks=5)
+    sink = manager.block_pool.blocks[1]
+    assert (sink.ref_cnt, sink.block_hash) == (1, None)
+    assert manager.usage == 0.25
