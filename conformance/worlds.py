@@ -150,6 +150,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     made = max(prompt.encoder_tokens for prompt in prompts)
     per_request = most_blocks(groups, longest, made) or 1
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
+    dcp, pcp = _random_ranks(rng, groups) if "latent" in mix else (1, 1)
     num_blocks += sum(group.reach // group.block_size for group in groups if group.kind == "sink")
     return World(
         groups=tuple(groups),
@@ -162,11 +163,21 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         enable_caching=rng.random() > 0.08 and set(UNCACHED).isdisjoint(mix),
         chunk_limits=tuple(sorted({rng.randint(1, 2 * block) for _ in range(2)})),
         options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups),
+        dcp=dcp,
+        pcp=pcp,
     )
 
 
 def _random_reach(rng: Random, kind: str, block_size: int) -> int:
     return block_size * rng.randint(1, 2) if kind == "sink" else rng.randint(2, 3 * block_size + 1)
+
+
+def _random_ranks(rng: Random, groups: Sequence[Group]) -> tuple[int, int]:
+    """Ranks of decode and prefill, where all can be spread: latent attention is what most often is."""
+    spread = [group for group in groups if group.kind not in STATES]
+    can_be = all(g.block_size % 4 == 0 and g.kind not in ("window", "chunk") for g in spread)
+    is_one = len({group.spec() for group in groups}) == 1
+    return rng.choice(((1, 1), (2, 1), (4, 1), *([(1, 2), (2, 2)] if is_one else ()))) if can_be else (1, 1)
 
 
 def _random_options(rng: Random, groups: Sequence[Group]) -> Options:

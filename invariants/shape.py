@@ -68,7 +68,7 @@ class Shape(NamedTuple):
 
 def shape_of(world: World) -> Shape:
     """The shape of a world's deployment."""
-    return _shape(world.groups, world.unit, world.use_eagle)
+    return _shape(world.groups, world.unit, world.use_eagle, world.num_ranks)
 
 
 def used_blocks(world: World, work: Work, table: Rows) -> frozenset[int]:
@@ -95,8 +95,8 @@ def covering(num_tokens: int, size: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool) -> Shape:
-    world = World(groups, 1, unit, (), 0, 0, use_eagle)
+def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool, num_ranks: int) -> Shape:
+    world = World(groups, 1, unit, (), 0, 0, use_eagle, dcp=num_ranks)
     by_spec: dict[object, list[int]] = {}
     for g in sorted(range(len(groups)), key=lambda g: groups[g].kind not in WHOLE):
         by_spec.setdefault(groups[g].spec(), []).append(g)

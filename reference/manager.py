@@ -57,8 +57,6 @@ class KVCacheManager(Views):
         refuse_uncovered(
             num_prefill_lookahead=(num_prefill_lookahead, 0),
             log_stats=(log_stats, False),
-            dcp_world_size=(dcp_world_size, 1),
-            pcp_world_size=(pcp_world_size, 1),
             metrics_collector=(metrics_collector, None),
         )
         check_kinds(kv_cache_config, max_model_len, enable_caching)
@@ -77,6 +75,8 @@ class KVCacheManager(Views):
             max_in_flight_tokens,
             retention_interval,
             resend_boundaries,
+            dcp_world_size,
+            pcp_world_size,
         )
         self.watermark_blocks = watermark_blocks(watermark, kv_cache_config.num_blocks)
         self.pins: dict[str, list[int]] = {}

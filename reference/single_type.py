@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from pagedkv.spec import KVCacheSpec, Request
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, ids_of
-from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec.deployment import check_ranks
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.reach import first_read, skipped_entries
 from pagedkv.spec.rules.rows import Growth, attention_growth
@@ -37,7 +37,8 @@ class SingleTypeKVCacheManager(FindsHits):
         needs_kv_cache_zeroing: bool = False,
         max_admission_blocks_per_request: int | None = None,
     ) -> None:
-        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
+        check_ranks([kv_cache_spec], dcp_world_size, pcp_world_size)
+        self.block_size = kv_cache_spec.tokens_per_block(dcp_world_size * pcp_world_size)
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
         self.enable_caching = enable_caching
@@ -106,11 +107,6 @@ class SingleTypeKVCacheManager(FindsHits):
         return 0
 
     # Standard names
-
-    @property
-    def block_size(self) -> int:
-        """Tokens per block."""
-        return self.kv_cache_spec.block_size
 
     @property
     def req_to_blocks(self) -> dict[str, BlockList]:

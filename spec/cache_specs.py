@@ -30,6 +30,10 @@ class KVCacheSpec:
     def __post_init__(self) -> None:
         _require_positive("block_size", self.block_size)
 
+    def tokens_per_block(self, num_ranks: int) -> int:
+        """How many tokens a block covers of which each of ``num_ranks`` ranks holds its part."""
+        return self.block_size * num_ranks
+
 
 @dataclass(frozen=True)
 class FullAttentionSpec(KVCacheSpec):
@@ -120,6 +124,10 @@ class MambaSpec(KVCacheSpec):
         is_count = isinstance(number, int) and not isinstance(number, bool) and number >= 0
         message = f"num_speculative_blocks is {number!r}"
         require(is_count, config.SIZES_ARE_POSITIVE, message, ValuePreconditionError)
+
+    def tokens_per_block(self, num_ranks: int) -> int:
+        """Its own size: each rank holds whole states."""
+        return self.block_size
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Which deployments and arguments are refused, whoever manages the cache."""
 
+from collections.abc import Sequence
 from math import lcm
 
 from .cache_specs import (
@@ -7,6 +8,7 @@ from .cache_specs import (
     CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
+    KVCacheSpec,
     MambaSpec,
     MLAAttentionSpec,
     RSWASpec,
@@ -77,15 +79,42 @@ _COVERED = (
 )
 
 
+def check_ranks(specs: Sequence[KVCacheSpec], dcp_world_size: int, pcp_world_size: int) -> None:
+    """Refuse context parallelism over groups that cannot be spread."""
+    require(
+        min(dcp_world_size, pcp_world_size) >= 1,
+        config.SIZES_ARE_POSITIVE,
+        f"dcp_world_size is {dcp_world_size}, pcp_world_size {pcp_world_size}",
+        ValuePreconditionError,
+    )
+    is_spread = dcp_world_size * pcp_world_size > 1
+    can_be = not any(isinstance(spec, (SlidingWindowSpec, ChunkedLocalAttentionSpec)) for spec in specs)
+    is_one = len(set(specs)) == 1 and isinstance(specs[0], FullAttentionSpec)
+    require(
+        not is_spread or (can_be and (pcp_world_size == 1 or is_one)),
+        config.CONTEXT_PARALLEL,
+        f"dcp_world_size is {dcp_world_size}, pcp_world_size {pcp_world_size}, for "
+        f"{', '.join(type(spec).__name__ for spec in specs)}",
+        UnsupportedError,
+    )
+
+
 def check_groups(
-    kv_cache_config: KVCacheConfig, hash_block_size: int, scheduler_block_size: int, use_eagle: bool
+    kv_cache_config: KVCacheConfig,
+    hash_block_size: int,
+    scheduler_block_size: int,
+    use_eagle: bool,
+    dcp_world_size: int = 1,
+    pcp_world_size: int = 1,
 ) -> None:
     """Refuse groups that are not covered or do not go together, and sizes that do not divide each other."""
     specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
     for spec in specs:
         require(type(spec) in _COVERED, config.COVERED, type(spec).__name__, UnsupportedError)
     require(bool(specs), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
-    sizes = [spec.block_size for spec in specs]
+    check_ranks(specs, dcp_world_size, pcp_world_size)
+    num_ranks = dcp_world_size * pcp_world_size
+    sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
     require(
         scheduler_block_size > 0
         and scheduler_block_size % lcm(*sizes) == 0
@@ -107,13 +136,13 @@ def check_groups(
         UnsupportedError,
     )
     sinks = [spec for spec in specs if isinstance(spec, SinkFullAttentionSpec)]
-    num_sinks = sum(spec.sink_len // spec.block_size for spec in sinks)
+    num_sinks = sum(spec.sink_len // spec.tokens_per_block(num_ranks) for spec in sinks)
     require(
-        all(spec.sink_len % spec.block_size == 0 for spec in sinks)
+        all(spec.sink_len % spec.tokens_per_block(num_ranks) == 0 for spec in sinks)
         and num_sinks < kv_cache_config.num_blocks,
         config.SINKS_ARE_BLOCKS,
         f"sink_len is {[spec.sink_len for spec in sinks]}, in blocks of "
-        f"{[spec.block_size for spec in sinks]}, of a pool of {kv_cache_config.num_blocks}",
+        f"{[spec.tokens_per_block(num_ranks) for spec in sinks]}, of a pool of {kv_cache_config.num_blocks}",
         ValuePreconditionError,
     )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}

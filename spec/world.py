@@ -6,7 +6,7 @@ prefix is named by a prompt and a number of tokens, whoever holds it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import lcm
 from typing import Literal, get_args
@@ -154,6 +154,15 @@ class World:
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
     options: Options = PLAIN
     """What it has beyond requests that come, run and go."""
+    dcp: int = 1
+    """Ranks of decode context parallelism. A group's block size is that over all ranks."""
+    pcp: int = 1
+    """Ranks of prefill context parallelism."""
+
+    @property
+    def num_ranks(self) -> int:
+        """Ranks over which a block of attention is spread."""
+        return self.dcp * self.pcp
 
     @cached_property
     def max_model_len(self) -> int:
@@ -181,7 +190,8 @@ class World:
         """Whether hits may end inside blocks: states with blocks of several units, beside full attention."""
         specs = {group.spec() for group in self.groups}
         can_end_inside = all(g.kind in (*WHOLE, *STATES) or g.block_size == self.unit for g in self.groups)
-        return len(specs) > 1 and self.state_block_size > self.unit and can_end_inside
+        has_inner_states = self.num_ranks == 1 and self.state_block_size > self.unit
+        return len(specs) > 1 and has_inner_states and can_end_inside
 
     @cached_property
     def hit_alignment(self) -> int:
@@ -209,9 +219,12 @@ class World:
 
     def kv_cache_config(self) -> KVCacheConfig:
         """The deployment as a manager is given it."""
-        groups = [
-            KVCacheGroupSpec([f"layer{g}"], group.spec(), group.eagle) for g, group in enumerate(self.groups)
+        # A rank has its part of each block of attention, and whole states.
+        parts = [
+            group if group.kind in STATES else replace(group, block_size=group.block_size // self.num_ranks)
+            for group in self.groups
         ]
+        groups = [KVCacheGroupSpec([f"layer{g}"], part.spec(), part.eagle) for g, part in enumerate(parts)]
         return KVCacheConfig(self.num_blocks, [], groups, self.options.needs_zeroing)
 
     def name(self, prompt: int, num_tokens: int) -> tuple[int, int]:

@@ -97,6 +97,8 @@ def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant
     if world.eagle_groups:
         same = tuple(replace(group, eagle=False) for group in world.groups)
         yield replace(world, use_eagle=False, groups=same), moves
+    if world.num_ranks > 1:
+        yield replace(world, dcp=1, pcp=1), moves
     if any(group.speculative for group in world.groups):
         yield replace(world, groups=tuple(replace(group, speculative=0) for group in world.groups)), moves
 

@@ -4,6 +4,7 @@ Only the snapshot looks inside. vLLM is imported when the subject is made.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -37,6 +38,8 @@ def installed_release() -> str:
 
 
 def _refuses(world: World) -> str | None:
+    if world.pcp > 1:
+        return "vLLM does not spread blocks by prefill context parallelism"
     if len({group.spec() for group in world.groups}) == 1:
         if len(world.groups) > 1:
             return "vLLM has no prefix caching over several groups of one spec alone"
@@ -94,6 +97,8 @@ def _config(world: World) -> Any:
 
     def spec(g: int) -> Any:
         group = world.groups[g]
+        if group.kind not in STATES:
+            group = replace(group, block_size=group.block_size // world.num_ranks)
         shape = {"num_kv_heads": 1, "head_size": group.variant, "dtype": torch.float32}
         match group.kind:
             case "full":

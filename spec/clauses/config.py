@@ -37,6 +37,13 @@ CROSS_WITHOUT_CACHING = Clause(
 SINKS_ARE_BLOCKS = Clause(
     "Config/sinks_are_blocks", "The sinks of a group fill whole blocks, and the pool has them.", "0.1"
 )
+CONTEXT_PARALLEL = Clause(
+    "Config/context_parallel",
+    "With context parallelism a block of attention covers its size times the ranks of decode and prefill, a "
+    "state its size; windows and chunks are not spread, prefill over full attention of one spec alone, and "
+    "hits end with blocks.",
+    "0.1",
+)
 CHUNKS_OF_ONE_SIZE = Clause(
     "Config/chunks_of_one_size",
     "A deployment with chunked local attention has one block size, and no draft model reads such a group.",

@@ -45,6 +45,8 @@ _LIMITS = {
     "World.max_requests": Limit(1),
     "World.max_step_tokens": Limit(1),
     "World.chunk_limits": Limit(1, longest=64),
+    "World.dcp": Limit(1, 1000),
+    "World.pcp": Limit(1, 1000),
     "Group.block_size": Limit(1),
     "Group.speculative": Limit(0, 1000),
     "Group.variant": Limit(1),

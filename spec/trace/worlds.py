@@ -1,6 +1,6 @@
 """What a world has to be beyond its fields' bounds, for a manager to be made and prompts to be sent."""
 
-from pagedkv.spec.world import REACHING, STATES, Prompt, World
+from pagedkv.spec.world import REACHING, STATES, WHOLE, Prompt, World
 
 
 def reason_against(world: World) -> str:
@@ -31,6 +31,16 @@ def reason_against(world: World) -> str:
             return f"sinks fill whole blocks of {group.block_size} tokens, not {group.reach}"
     if len(world.sinks) >= world.num_blocks:
         return f"sinks leave a block of {world.num_blocks}, not {len(world.sinks)} of them"
+    spread = [group for group in world.groups if group.kind not in STATES] if world.num_ranks > 1 else []
+    for group in spread:
+        if group.block_size % world.num_ranks or group.kind in ("window", "chunk"):
+            return (
+                f"{world.num_ranks} ranks hold equal parts of blocks, and no window or chunk, not "
+                f"{group.kind} and {group.block_size}"
+            )
+    is_one = len({group.spec() for group in world.groups}) == 1 and world.groups[0].kind in WHOLE
+    if world.pcp > 1 and not is_one:
+        return f"pcp is 1 but for full attention of one spec alone, not {world.pcp}"
     chunks = [g for g, group in enumerate(world.groups) if group.kind == "chunk"]
     if chunks and len(set(sizes)) > 1:
         return f"groups beside a chunk have its block_size, not {sizes}"

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "Config/running_states_alone": "refused when a manager is made: tests of refusals",
     "Config/cross_without_caching": "refused when a manager is made: tests of refusals",
     "Config/sinks_are_blocks": "refused when a manager is made: tests of refusals",
+    "Config/context_parallel": "refused when a manager is made: tests of refusals",
     "Hash/every_full_unit": "refused when a manager is asked: tests of refusals",
     "Config/chunks_of_one_size": "refused when a manager is made: tests of refusals",
     "Config/covered": "refused when a manager is made or called: tests of refusals",

@@ -16,6 +16,7 @@ from pagedkv.spec import (
     PreconditionError,
     Request,
     SinkFullAttentionSpec,
+    SlidingWindowSpec,
     UnsupportedError,
     ValuePreconditionError,
     get_request_block_hasher,
@@ -95,7 +96,15 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             PreconditionError,
         ),
         (lambda side: manager(side, enable_kv_cache_events=True), "Config/covered", UnsupportedError),
-        (lambda side: manager(side, dcp_world_size=2), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, pcp_world_size=2), "Config/context_parallel", UnsupportedError),
+        (
+            lambda side: manager(
+                side, specs=(FULL, SlidingWindowSpec(4, 1, 1, "float32", 3)), dcp_world_size=2
+            ),
+            "Config/context_parallel",
+            UnsupportedError,
+        ),
+        (lambda side: manager(side, dcp_world_size=0), "Config/sizes_are_positive", ValuePreconditionError),
         (lambda side: manager(side, watermark=0.1), "Config/covered", UnsupportedError),
         (lambda side: manager(side, max_in_flight_tokens=64), "Config/covered", UnsupportedError),
     ],
