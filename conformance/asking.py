@@ -92,5 +92,7 @@ def _allocate(
         state.tokens_left -= ask.num_new_tokens
     else:
         after = after._replace(loading_from=local)
+    if ask.external:
+        after = after._replace(has_jumped=True)
     state.lives[life.request] = after
     return Allocated(ask.num_new_tokens, rows, found, ask.external)

@@ -6,7 +6,7 @@ A run that claims one and never shows it has proved nothing.
 from collections.abc import Iterator
 
 from pagedkv.invariants.view import Transition
-from pagedkv.spec.moves import Admit, EndPass, Evict, Preempt, Reset, Schedule
+from pagedkv.spec.moves import Admit, Continue, EndPass, Evict, Preempt, Reset, Schedule
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, Waits
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.snapshot import KeyName
@@ -30,6 +30,7 @@ WITHDRAWN_KEYS = "withdrawn keys"
 DIVERGENT = "divergent lookup"
 TRUNCATION = "truncation"
 TRUNCATION_REFUSED = "truncation refused"
+CONTINUED = "prompt continued"
 HIT = "hit"
 JUNCTION = "junction"
 CHUNK_WAIT = "wait for a larger chunk"
@@ -56,6 +57,8 @@ def shown_by(t: Transition) -> Iterator[str]:
             yield HAND_OFF_AFTER_RELEASE
     elif isinstance(outcome, Viewed):
         yield TRUNCATION if outcome.rows is not None else TRUNCATION_REFUSED
+    elif isinstance(move, Continue):
+        yield CONTINUED
     elif isinstance(move, Preempt):
         yield PREEMPTED
         if move.withdraw:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from pagedkv.invariants.breach import Breach
-from pagedkv.spec.clauses import Clause, allocation, chunk, copies, freeing, hit, index, pool
+from pagedkv.spec.clauses import Clause, allocation, chunk, copies, freeing, hashing, hit, index, pool
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -22,6 +23,7 @@ from pagedkv.spec.outcomes import Allocated, Found, Outcome, Stepped, Viewed, Wa
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
 _ERRORS: dict[type, Clause] = {
+    Continue: hashing.NAMES_THE_PREFIX,
     Admit: allocation.NONE_CHANGES_NOTHING,
     Schedule: allocation.NONE_CHANGES_NOTHING,
     Truncate: hit.TRUNCATION,

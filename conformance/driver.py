@@ -7,6 +7,7 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -22,6 +23,7 @@ from pagedkv.spec.moves import (
 
 WEIGHTS: dict[type[Move], float] = {
     Submit: 6,
+    Continue: 8,
     BeginPass: 12,
     Admit: 14,
     Schedule: 20,

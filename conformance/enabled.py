@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from pagedkv.spec import World
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -37,6 +39,8 @@ def is_enabled(state: LoopState, move: Move) -> bool:
             world = state.world
             has_room = len(lives) < world.max_requests and state.submitted != world.max_submits
             return request not in lives and has_room and prompt < len(world.prompts)
+        case Continue(request, prompt):
+            return not state.in_pass and request in lives and _goes_on(state.world, lives[request], prompt)
         case Admit(request, limit):
             may_ask = _may_ask(state, request, limit) and not lives[request].is_running
             return may_ask and _may_load(state, lives[request], move)
@@ -104,6 +108,7 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
             for drafts in range(1, world.options.max_drafts + 1)
             for accepted in sorted({0, drafts // 2, drafts})
         ]
+        candidates += [Continue(request, p) for p in range(len(world.prompts))]
     candidates += [BeginPass(), EndPass(), Settle(), Reset()]
     if not state.in_pass:
         candidates += [Evict((block,)) for block in keyed_blocks]
@@ -158,6 +163,23 @@ def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
         and not life.in_flight
         and life.num_tokens - life.computed == 1
         and life.num_tokens + drafts <= len(world.prompts[life.prompt].tokens)
+    )
+
+
+def _goes_on(world: World, life: Life, prompt: int) -> bool:
+    """Whether the request waits for its next token, and the prompt begins with all that is computed.
+
+    Over reference windows nothing goes on: output would become a part of the prompt of which some was let go
+    already. Nor does it beside cross attention: the encoder has had one input.
+    """
+    waits = life.is_running and life.computed == life.num_tokens - 1 >= world.prompts[life.prompt].length
+    waits = waits and not life.in_flight and life.loading_from is None
+    return (
+        waits
+        and prompt < len(world.prompts)
+        and life.computed < world.prompts[prompt].length
+        and not any(group.kind in ("reference", "cross") for group in world.groups)
+        and world.name(prompt, life.computed) == world.name(life.prompt, life.computed)
     )
 
 

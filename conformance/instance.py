@@ -33,6 +33,10 @@ class Instance(Protocol):
     does not call it.
     """
 
+    def go_on(self, life: Life, prompt: int) -> None:
+        """Let the request go on with another prompt of the world from what is computed on."""
+        ...
+
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
         """The request's hit; the blocks are kept for ``allocate`` and ``truncate``.
 

@@ -9,7 +9,7 @@ from pagedkv.invariants.laws import check_transition
 from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.clauses import Clause, allocation, hashing
 from pagedkv.spec.life import Life
-from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move
+from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move, Submit
 from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
 from pagedkv.spec.world import WHOLE
@@ -63,6 +63,7 @@ class Bout:
         self._mirror = LoopState.start(world, make_reference(world)) if is_mirrored else None
         self._mirrored = self._mirror.instance.snapshot() if self._mirror else None
         self._pass_began: Snapshot[KeyName] | None = None
+        self._unspoilt: frozenset[str] = frozenset()
         self.outcome: Outcome = Nothing()
         self.shown: Counter[str] = Counter()
 
@@ -94,7 +95,10 @@ class Bout:
             yield breach_of_error(move, error)
             return
         if before is not None and after is not None:
-            transition = telling.transition(self.state, before, after, move, self.outcome, self._pass_began)
+            transition = telling.transition(
+                self.state, before, after, move, self.outcome, self._pass_began, self._unspoilt
+            )
+            self._keep_count(move, before, after)
             if not self._mirror:
                 self.shown.update(shown_by(transition))
             yield from check_transition(transition)
@@ -115,6 +119,13 @@ class Bout:
         self.snapshot = after
         if isinstance(move, EndPass):
             self._pass_began = None
+
+    def _keep_count(self, move: Move, before: Snapshot[KeyName], after: Snapshot[KeyName]) -> None:
+        """Note who has arrived since the last key left the index."""
+        if before.index.keys() - after.index.keys():
+            self._unspoilt = frozenset()
+        elif isinstance(move, Submit):
+            self._unspoilt |= {move.request}
 
     def _idle_refusal(self, move: Move, lives: Mapping[str, Life]) -> Iterator[Breach]:
         """An admission that is refused although nobody holds anything and the whole request would fit.

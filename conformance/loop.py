@@ -6,11 +6,12 @@ exhaustive search and replay only choose moves, among those that ``enabled`` lis
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import PreconditionError
-from pagedkv.spec.life import Life
+from pagedkv.spec.life import Continued, Life
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -44,6 +45,15 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
         case Submit(request, prompt):
             state.lives[request] = Life(request, prompt, state.world.prompts[prompt].length, 0)
             state.submitted += 1
+        case Continue(request, prompt):
+            life = state.lives[request]
+            state.instance.go_on(life, prompt)
+            state.lives[request] = life._replace(
+                prompt=prompt,
+                num_tokens=state.world.prompts[prompt].length,
+                continued=Continued(life.prompt, life.computed),
+                has_jumped=True,
+            )
         case BeginPass():
             state.in_pass, state.tokens_left = True, state.world.max_step_tokens
             state.attempted = frozenset()

@@ -44,7 +44,15 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
         for capability, method in (("evict", "evict"), ("reset", "reset"), ("state", "snapshot"))
         if not hasattr(trial, method)
     }
-    for capability in ("truncate", "common prefix", "divergent lookup", "skipped lookup", "pop", "withdraw"):
+    for capability in (
+        "truncate",
+        "common prefix",
+        "divergent lookup",
+        "skipped lookup",
+        "pop",
+        "withdraw",
+        "continue",
+    ):
         missing[capability] = "the least interface of a manager does not have it"
     return Subject(
         name,
@@ -112,6 +120,9 @@ class OwnInstance:
         self._names.learn(life.prompt, request.block_hashes, known)
         request.num_computed_tokens = life.computed
         return request
+
+    def go_on(self, life: Life, prompt: int) -> None:
+        raise NotImplementedError
 
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
         hit, blocks = self.manager.lookup(self._request(life))

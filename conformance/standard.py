@@ -68,6 +68,16 @@ class StandardInstance:
         self._maker.tell_status(request, life.is_running)
         return request
 
+    def go_on(self, life: Life, prompt: int) -> None:
+        request, longer = self._request(life), self.world.prompts[prompt]
+        request.continue_prompt(
+            life.computed,
+            longer.tokens[life.computed : longer.length],
+            mm_features=longer.features(life.computed),
+            prompt_embeds=longer.embeddings(life.computed),
+        )
+        self._names.learn(prompt, request.block_hashes, life.computed // self.world.unit)
+
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
         request = self._request(life)
         request.skip_reading_prefix_cache = skip

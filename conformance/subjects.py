@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pagedkv.reference import KVCacheManager
 from pagedkv.spec import BlockHash, Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.life import Life
-from pagedkv.spec.moves import Admit, CommonPrefix, Evict, Finish, Move, Preempt, Reset, Truncate
+from pagedkv.spec.moves import Admit, CommonPrefix, Continue, Evict, Finish, Move, Preempt, Reset, Truncate
 from pagedkv.spec.world import Group, Prompt
 
 from .instance import Instance
@@ -52,6 +52,8 @@ FIRST_FOUR = World((Group("full", 1),), 4, 1, (Prompt((0, 0), 1),), 1, 1)
 def needs(move: Move) -> tuple[str, ...]:
     """The capabilities that a move asks for, beyond those that every subject has."""
     match move:
+        case Continue():
+            return ("continue",)
         case Evict():
             return ("evict",)
         case Reset():
@@ -93,6 +95,7 @@ class OwnRequests:
             cache_salt=prompt.salt,
             lora_name=prompt.lora,
             mm_features=prompt.features(),
+            prompt_embeds=prompt.embeddings(),
         )
 
     def tell_status(self, request: Any, is_running: bool) -> None:

@@ -27,6 +27,7 @@ class Telling:
         move: Move,
         outcome: Outcome,
         pass_began: Snapshot[KeyName] | None,
+        unspoilt: frozenset[str] = frozenset(),
     ) -> Transition:
         """The move, done, between two snapshots; ``after`` is the loop after it."""
         frees: tuple[tuple[int, ...], ...] = ()
@@ -53,4 +54,5 @@ class Telling:
                 after.lives,
                 after.work,
             ),
+            unspoilt,
         )

@@ -9,6 +9,7 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -116,6 +117,8 @@ def _move_in_words(move: Move, outcome: Outcome | None) -> str:
     match move:
         case Submit(request, prompt):
             return f"submit {request} with p{prompt}"
+        case Continue(request, prompt):
+            return f"{request} goes on with p{prompt} in place of its last token"
         case BeginPass():
             return "begin a pass"
         case Admit(request, limit):
@@ -214,4 +217,5 @@ def _prompt_in_words(prompt: Prompt) -> str:
     if prompt.lora is not None:
         parts.append(f"adapter {prompt.lora!r}")
     parts += [f"image {i.identifier!r} at {i.offset} for {i.length}" for i in prompt.images]
+    parts += [f"embedding {e.content!r} at {e.position}" for e in prompt.embeds]
     return ", ".join(parts)

@@ -12,6 +12,7 @@ from pagedkv.spec.world import (
     REACHING,
     STATES,
     WHOLE,
+    Embed,
     Group,
     Image,
     Options,
@@ -219,14 +220,40 @@ def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]
         if rng.random() < 0.1:
             offset = rng.randrange(length)
             images = (Image(rng.choice(("x", "y")), offset, 1),)
-        prompts.append(Prompt(tokens, length, salt, lora, images))
+        embeds: tuple[Embed, ...] = ()
+        if rng.random() < 0.1:
+            embeds = _random_embeds(rng, 0, length)
+        prompts.append(Prompt(tokens, length, salt, lora, images, embeds))
+    if rng.random() < 0.5:
+        prompts.append(_continuation(rng, rng.choice(prompts)))
     if rng.random() < 0.25:
         return _random_twins(rng, prompts[0])
     return tuple(prompts)
 
 
+def _random_embeds(rng: Random, start: int, end: int) -> tuple[Embed, ...]:
+    """Embeddings at the positions of a span."""
+    first = rng.randrange(start, end)
+    return tuple(
+        Embed(at, rng.choice(("x", "y"))) for at in range(first, min(end, first + rng.randint(1, 3)))
+    )
+
+
+def _continuation(rng: Random, prompt: Prompt) -> Prompt:
+    """What a request for the prompt can go on with, in place of one of its output tokens."""
+    kept = rng.randrange(prompt.length, len(prompt.tokens))
+    tokens = (*prompt.tokens[:kept], *(rng.randrange(3) for _ in prompt.tokens[kept:]))
+    length = rng.randint(kept + 1, len(tokens))
+    images, embeds = prompt.images, prompt.embeds
+    if rng.random() < 0.4:
+        images += (Image(rng.choice(("x", "y")), rng.randrange(kept, length), 1),)
+    if rng.random() < 0.4:
+        embeds += _random_embeds(rng, kept, length)
+    return Prompt(tokens, length, prompt.salt, prompt.lora, images, embeds)
+
+
 def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
-    """The same tokens with other salts, adapters and images: none may be taken for another."""
+    """The same tokens with other salts, adapters, images and embeddings: none may be taken for another."""
     first = rng.randrange(prompt.length)
     other = first ^ 1 if first ^ 1 < prompt.length else first // 2
     return (
@@ -235,4 +262,7 @@ def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
         Prompt(prompt.tokens, prompt.length, images=(Image("x", first, 1),)),
         Prompt(prompt.tokens, prompt.length, images=(Image("y", first, 1),)),
         Prompt(prompt.tokens, prompt.length, images=(Image("x", other, 1),)),
+        Prompt(prompt.tokens, prompt.length, embeds=(Embed(first, "x"),)),
+        Prompt(prompt.tokens, prompt.length, embeds=(Embed(first, "y"),)),
+        Prompt(prompt.tokens, prompt.length, embeds=(Embed(other, "x"),)),
     )

@@ -22,8 +22,8 @@ class AttentionManager(SingleTypeKVCacheManager):
         return row[len(row) - (hit % self.block_size > 0) :]
 
     def names_partial(self, named: Tensor, boundaries: Tensor, ends: Tensor, lengths: Tensor) -> Tensor:
-        """Once per holding, when the keys reach it."""
-        return (named == 0) & (lengths >= boundaries)
+        """Each once per holding, when the keys reach it: prompts only get longer."""
+        return (named < boundaries) & (lengths >= boundaries)
 
 
 class FullAttentionManager(AttentionManager):

@@ -7,7 +7,7 @@ from pagedkv.spec.moves import Admit
 from pagedkv.spec.outcomes import Allocated
 from pagedkv.spec.snapshot import Rows
 
-from .naming import Names
+from .naming import Names, boundaries
 from .shape import Shape, covering
 from .view import Transition
 
@@ -71,6 +71,9 @@ class Call:
         self.old_rows = self._taken_hit() if is_first else t.before.tables.get(self.request, nothing)
         """Per group what the row starts with."""
         self.new_rows = t.after.tables.get(self.request, nothing) if self.is_served else nothing
+        went_on = life.continued
+        self.went_on_from = went_on.before if went_on and went_on.computed == life.computed else None
+        """The prompt that the request has had, if no call was served since it went on with another."""
 
         self.skipped = [self._unread(g) for g in range(len(nothing))]
         """Per group the entries that no later step reads, the last first."""
@@ -115,7 +118,7 @@ class Call:
         first = tuple(self.hit // size for size in sizes) if self.is_first else counted
         reached = 0 if self.is_first else self.computed
         life = life._replace(num_tokens=self.num_tokens)
-        return Names(self._t, self._shape, life, self.new_rows, first, reached, self.end)
+        return Names(self._t, self._shape, life, self.new_rows, first, reached, self.end, self.went_on_from)
 
     def _unread(self, g: int) -> list[int]:
         if self.is_first or self._shape.is_encoder(g):
@@ -126,10 +129,12 @@ class Call:
         return [i for i, block in enumerate(whole) if block and i not in read][::-1]
 
     def _own_entries(self, life: Life) -> Iterator[tuple[int, int]]:
-        probe = Names(self._t, self._shape, life, self.old_rows, (0,) * len(self.old_rows), 0, 0)
+        prompt = life.prompt if self.went_on_from is None else self.went_on_from
         for g, size in enumerate(self._shape.sizes):
             # The last chunk ended on the boundary, so the request's running state is the named one.
-            ended_there = self.computed in probe.boundaries(g) and self._shape.is_state[g]
+            ended_there = (
+                self.computed in boundaries(self._t.world, self._shape, g, prompt) and self._shape.is_state[g]
+            )
             if not self.is_first and ended_there:
                 row = self.old_rows[g]
                 i = self.computed // size
@@ -234,7 +239,4 @@ class Call:
                     return (
                         f"block {last} of group {g} is filled by {work.request}, {work.start} to {work.end}"
                     )
-            named = t.before.keys[last]
-            if self._shape.is_state[g] and t.pass_began and not set(named) <= set(t.pass_began.keys[last]):
-                return f"block {last} of group {g} got {list(named)} in this pass"
         return ""

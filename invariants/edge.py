@@ -44,6 +44,7 @@ class Edge:
         self.move, self.outcome = t.move, t.outcome
         self.work, self.pass_began = t.work, t.pass_began
         self.flight = t.flight
+        self.unspoilt = t.unspoilt
         self.shape = shape
         self.life = life_of(t)
         self.found: Found | None = None

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from pagedkv.spec.clauses import allocation, freeing, index
-from pagedkv.spec.moves import Admit, Preempt, Schedule
+from pagedkv.spec.moves import Admit, Finish, Preempt, Schedule
 
 from .edge import Edge
 from .law import law
+from .lookup import Lookup
 
 
 @law(allocation.FULL_BLOCKS_BECOME_KEYS)
@@ -34,7 +35,10 @@ def full_blocks_become_keys(edge: Edge) -> Iterator[str]:
 
 @law(allocation.PARTIAL_PROMPT_END)
 def partial_prompt_end(edge: Edge) -> Iterator[str]:
-    """The call that first reaches the prompt's end inside a block names that; no other boundary is named."""
+    """The call that first reaches the prompt's end inside a block names that; no other boundary is named.
+
+    A longer prompt that the request has gone on with has another end, which the next call may be past.
+    """
     wanted = edge.names.partial if edge.names else frozenset()
     for block, key in wanted:
         if key not in edge.after.keys[block]:
@@ -42,6 +46,26 @@ def partial_prompt_end(edge: Edge) -> Iterator[str]:
     for block, key in edge.gained() - edge.arrived() - wanted:
         if key.num_tokens % edge.shape.sizes[key.group]:
             yield f"block {block} got {key}, which {edge.move} does not name"
+
+
+@law(allocation.RESEND_BOUNDARIES, Finish)
+def sent_again_hits(edge: Edge) -> Iterator[str]:
+    """A prompt that was computed whole, and is sent again, hits as far as a lookup can reach."""
+    life, world = edge.life, edge.world
+    if not life or not world.options.resend_boundaries or not world.enable_caching:
+        return
+    length = world.prompts[life.prompt].length
+    # Whoever took a shortcut may have passed the boundary, and what was evicted is gone.
+    if life.processed < length or life.has_jumped or life.request not in edge.unspoilt:
+        return
+    again = Lookup(world, edge.shape, edge.after, life._replace(num_tokens=length), divergent=False)
+    ends = range(0, length, edge.shape.alignment)
+    reachable = max((n for n in ends if n + world.resend_margin < length), default=0)
+    if again.common < reachable:
+        yield (
+            f"p{life.prompt} of {length} tokens hits {again.common} when it is sent again, and could hit "
+            f"{reachable}; kinds alone {again.alone}"
+        )
 
 
 @law(index.KEYS_STAY)

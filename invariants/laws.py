@@ -8,6 +8,7 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -77,6 +78,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     copy_laws.once_and_pinned,
     key_laws.full_blocks_become_keys,
     key_laws.partial_prompt_end,
+    key_laws.sent_again_hits,
     pool_laws.taken_from_the_front,
     pool_laws.freed_tails_first,
     pool_laws.touched_leaves_queue,
@@ -94,6 +96,7 @@ LAWS: tuple[Law[Any], ...] = (*STATE_LAWS, *EDGE_LAWS)
 
 _MOVES: tuple[type, ...] = (
     Submit,
+    Continue,
     BeginPass,
     Admit,
     Schedule,

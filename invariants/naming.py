@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pagedkv.spec import World
 from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import KeyName, Rows
 
@@ -12,10 +13,24 @@ Naming = tuple[int, KeyName]
 """A block and a key that it has."""
 
 
+def boundaries(world: World, shape: Shape, g: int, prompt: int) -> set[int]:
+    """Lengths of a prompt inside blocks of a group that are to become keys."""
+    if not shape.is_fine:
+        return set()
+    unit, length = world.unit, world.prompts[prompt].length
+    named = {length - length % unit}
+    if world.options.resend_boundaries:
+        # A state is read at the hit itself, attention also what the draft model gives up.
+        given_up = world.resend_margin if shape.is_state[g] else 0
+        named.add(max((n for n in range(0, length, unit) if n + given_up < length), default=0))
+    return {n for n in named if n % shape.sizes[g]}
+
+
 class Names:
     """What a request's blocks become keys of, once ``end`` tokens are computed.
 
     ``reached``: up to where earlier calls have made keys; ``first``: per group the first block that has none.
+    ``went_on_from``: the prompt for which they were, if the request has gone on with another since.
     """
 
     def __init__(
@@ -27,8 +42,10 @@ class Names:
         first: tuple[int, ...],
         reached: int,
         end: int,
+        went_on_from: int | None = None,
     ) -> None:
         self._t = t
+        self._went_on_from = went_on_from
         self._shape = shape
         self._life = life
         self._rows = rows
@@ -43,18 +60,6 @@ class Names:
         """Blocks with a boundary of the prompt inside, with that as key, where it is made now."""
         self.counted = tuple(max(first[g], self._up_to(g, end) // size) for g, size in enumerate(shape.sizes))
         """Per group up to which block keys were made then."""
-
-    def boundaries(self, g: int) -> Iterator[int]:
-        """Lengths inside blocks of a group that are to become keys."""
-        if self._shape.is_fine:
-            unit = self._t.world.unit
-            named = {self.length - self.length % unit}
-            if self._t.world.options.resend_boundaries:
-                # A state is read at the hit itself, attention also what the draft model gives up.
-                given_up = self._t.world.resend_margin if self._shape.is_state[g] else 0
-                reachable = (n for n in range(0, self.length, unit) if n + given_up < self.length)
-                named.add(max(reachable, default=0))
-            yield from (n for n in named if n % self._shape.sizes[g])
 
     def _up_to(self, g: int, num_tokens: int) -> int:
         """Up to which token a call that computes ``num_tokens`` tokens makes keys in group ``g``."""
@@ -72,8 +77,12 @@ class Names:
 
     def _partial(self) -> Iterator[Naming]:
         for g, size in enumerate(self._shape.sizes):
-            for n in self.boundaries(g):
+            world, shape = self._t.world, self._shape
+            for n in boundaries(world, shape, g, self._life.prompt):
                 reached = self._up_to(g, self._reached) if self._reached else 0
+                if self._went_on_from is not None:
+                    # Keys may have passed an end that the prompt did not have before.
+                    reached = max(boundaries(world, shape, g, self._went_on_from), default=0)
                 if self._end == n if self._shape.is_state[g] else reached < n <= self._up_to(g, self._end):
                     yield from self._named(g, n // size, n)
 

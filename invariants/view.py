@@ -51,3 +51,5 @@ class Transition:
     pass_began: Snapshot[KeyName] | None
     """The state when the open pass began; None between passes."""
     flight: Flight = NOTHING_IN_FLIGHT
+    unspoilt: frozenset[str] = frozenset()
+    """Requests since whose arrival no key has left the index, as far as somebody kept count."""

@@ -42,7 +42,7 @@ class AttentionManager(SingleTypeKVCacheManager):
         return list(row[-1:]) if hit % self.block_size else []
 
     def names_partial(self, request_id: str, boundary: int, end: int, length: int) -> bool:
-        """Once per holding, when the keys reach it: the block goes on to hold it."""
+        """Each once per holding, when the keys reach it: the block goes on to hold it."""
         return self.named_partial.get(request_id, 0) < boundary <= length
 
 

@@ -24,6 +24,7 @@ from .hashing import (
     make_block_hash_with_group_id,
     sha256,
     sha256_cbor,
+    xxh3_128,
 )
 from .refusals import PreconditionError, UnsupportedError, ValuePreconditionError, require
 from .requests import MultiModalFeature, Request, RequestStatus
@@ -65,4 +66,5 @@ __all__ = [
     "require",
     "sha256",
     "sha256_cbor",
+    "xxh3_128",
 ]

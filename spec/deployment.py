@@ -145,6 +145,14 @@ def check_groups(
         f"{[spec.tokens_per_block(num_ranks) for spec in sinks]}, of a pool of {kv_cache_config.num_blocks}",
         ValuePreconditionError,
     )
+    for spec in specs:
+        if isinstance(spec, MambaSpec):
+            require(
+                spec.num_speculative_blocks < spec.block_size or spec.num_speculative_blocks == 0,
+                config.DRAFTS_WITHIN_A_BLOCK,
+                f"num_speculative_blocks is {spec.num_speculative_blocks}, block_size {spec.block_size}",
+                UnsupportedError,
+            )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
     modes = {spec.mamba_cache_mode for spec in specs if isinstance(spec, MambaSpec)}

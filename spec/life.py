@@ -3,6 +3,15 @@
 from typing import NamedTuple
 
 
+class Continued(NamedTuple):
+    """From where on a request has another prompt than it came with."""
+
+    before: int
+    """Its prompt before."""
+    computed: int
+    """Tokens that were computed then."""
+
+
 class Life(NamedTuple):
     """Where a request stands. It changes only by being replaced. Lengths are tokens."""
 
@@ -27,6 +36,10 @@ class Life(NamedTuple):
     """Where its state is after drafts were verified; else in the entry in which its tokens end."""
     high: int = 0
     """The most tokens that it has asked places for."""
+    has_jumped: bool = False
+    """Whether it ever took what a connector has, or went on with another prompt."""
+    continued: Continued | None = None
+    """How it came to go on with this prompt, in its present holding of blocks."""
 
     @property
     def processed(self) -> int:
@@ -35,4 +48,4 @@ class Life(NamedTuple):
 
     def waiting(self) -> "Life":
         """The same request without anything computed, and without tables."""
-        return Life(self.request, self.prompt, self.num_tokens, 0, self.junction)
+        return Life(self.request, self.prompt, self.num_tokens, 0, self.junction, has_jumped=self.has_jumped)

@@ -15,6 +15,17 @@ class Submit:
 
 
 @dataclass(frozen=True)
+class Continue:
+    """A running request that waits for its next token goes on with ``prompt`` instead.
+
+    Its last token, which was sampled and not computed, is replaced by what ``prompt`` has from there on.
+    """
+
+    request: str
+    prompt: int
+
+
+@dataclass(frozen=True)
 class BeginPass:
     """The scheduler opens a pass."""
 
@@ -125,6 +136,7 @@ class CommonPrefix:
 
 Move = (
     Submit
+    | Continue
     | BeginPass
     | Admit
     | Schedule

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # world imports this module
-    from .world import Image, Prompt
+    from .world import Embed, Image, Prompt
 
-Element = tuple[int, frozenset["Image"]]
-"""What stands at one position: a token, and the images that begin there."""
+Extras = frozenset["Image | Embed"]
+"""The images that begin at one position, and the embedding that stands there."""
+
+Element = tuple[int, Extras]
+"""What stands at one position: a token, and more."""
 
 
 class Run(NamedTuple):
@@ -30,13 +33,14 @@ class _Node(NamedTuple):
 class Prefixes:
     """The prefixes of prompts, each named by the first prompt that has it.
 
-    Two prefixes are equal when their tokens, the images that begin in them, salt and adapter are. The empty
-    prefix is one for all. Making it compares each prompt once with what it shares with earlier ones.
+    Two prefixes are equal when their tokens, the images that begin in them, their embeddings, salt and
+    adapter are. The empty prefix is one for all. Making it compares each prompt once with what it shares with
+    earlier ones.
     """
 
     def __init__(self, prompts: "Sequence[Prompt]") -> None:
         self._tokens = [prompt.tokens for prompt in prompts]
-        self._images = [_by_offset(prompt.images) for prompt in prompts]
+        self._extras = [_by_position(prompt) for prompt in prompts]
         # By prompt, up to which length another prompt was the first, in order.
         self._ends: list[list[int]] = []
         self._firsts: list[list[int]] = []
@@ -88,7 +92,7 @@ class Prefixes:
             firsts.append(first)
 
     def _element(self, p: int, at: int) -> Element:
-        return self._tokens[p][at], self._images[p].get(at, frozenset())
+        return self._tokens[p][at], self._extras[p].get(at, frozenset())
 
     def _agree(self, p: int, q: int, start: int, end: int) -> int:
         """Up to where two prompts that agree before ``start`` agree, at most ``end``."""
@@ -100,11 +104,15 @@ class Prefixes:
                 agree, step = stop, 2 * step
             else:
                 step = (stop - agree) // 2
-        images, others = self._images[p], self._images[q]
-        apart = (at for at in {*images, *others} if at >= start and images.get(at) != others.get(at))
+        extras, others = self._extras[p], self._extras[q]
+        apart = (at for at in {*extras, *others} if at >= start and extras.get(at) != others.get(at))
         return min([agree, *apart])
 
 
-def _by_offset(images: "Sequence[Image]") -> "dict[int, frozenset[Image]]":
-    offsets = {image.offset for image in images}
-    return {offset: frozenset(i for i in images if i.offset == offset) for offset in offsets}
+def _by_position(prompt: "Prompt") -> dict[int, Extras]:
+    extras: dict[int, Extras] = {}
+    for image in prompt.images:
+        extras[image.offset] = extras.get(image.offset, frozenset()) | {image}
+    for embed in prompt.embeds:
+        extras[embed.position] = extras.get(embed.position, frozenset()) | {embed}
+    return extras

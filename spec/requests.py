@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import overload
 
 from .hashing import BlockHash, encode_text, encode_token_ids
+
+Bytes = bytes | bytearray | memoryview
 
 
 class RequestStatus(Enum):
@@ -85,11 +87,14 @@ class Request:
     - `skip_reading_prefix_cache`: a lookup finds nothing, publishing goes on;
     - `status`.
 
-    `block_hashes` holds one hash for each full unit, none without a `block_hasher`; it only grows.
-    `block_hasher` is a result of `get_request_block_hasher`; it is asked at once and after every append.
+    `block_hashes` holds one hash for each full unit, none without a `block_hasher`.
+    `block_hasher` is a result of `get_request_block_hasher`; it is asked at once and after every change.
+    `prompt_embeds` has, by position in the prompt, the bytes of the embedding that stands there in place of
+    the token's, or a digest of it.
 
-    ValueError for an empty prompt, a token outside int64, a text with surrogates, and for multimodal items
-    that do not lie inside the prompt or give one identifier two lengths.
+    ValueError for an empty prompt, a token outside int64, a text with surrogates, for multimodal items
+    that do not lie inside the prompt or give one identifier two lengths, and for an embedding outside the
+    prompt; TypeError for one that is not bytes.
     """
 
     def __init__(
@@ -101,6 +106,7 @@ class Request:
         cache_salt: str | None = None,
         lora_name: str | None = None,
         mm_features: Sequence[MultiModalFeature] | None = None,
+        prompt_embeds: Mapping[int, Bytes] | None = None,
     ) -> None:
         if len(prompt_token_ids) == 0:
             raise ValueError(f"prompt_token_ids is empty: request {request_id!r} needs at least one token")
@@ -112,7 +118,8 @@ class Request:
         self.request_id = request_id
         self.cache_salt = cache_salt
         self.lora_name = lora_name
-        self.mm_features = _checked_features(mm_features or (), len(prompt_token_ids))
+        self.mm_features = _checked_features(mm_features or (), 0, len(prompt_token_ids))
+        self.prompt_embeds = _checked_embeds(prompt_embeds or {}, 0, len(prompt_token_ids))
         self.num_computed_tokens = 0
         self.num_in_flight_tokens = 0
         self.shared_prefix_boundary = 0
@@ -154,6 +161,54 @@ class Request:
             del self._tokens[num_tokens_before:]
             raise
 
+    def continue_prompt(
+        self,
+        position: int,
+        token_ids: Sequence[int],
+        *,
+        mm_features: Sequence[MultiModalFeature] = (),
+        prompt_embeds: Mapping[int, Bytes] | None = None,
+    ) -> None:
+        """Replace the output from `position` on by more prompt; the output before it is prompt from now on.
+
+        So a session goes on after an answer, whose last token was sampled but never computed. Only output
+        that is not computed can be replaced. `mm_features` and `prompt_embeds` are of the new part, with
+        positions in the whole prompt. The hashes of units that held a replaced token are made again (clause
+        Hash/names_the_prefix). The manager is not told: it sees the request at its next call.
+
+        ValueError for a position before the prompt's end, inside what is computed or past the last token, for
+        no token or one outside int64, and for items and embeddings that do not lie inside the new part;
+        TypeError for an embedding that is not bytes. After any error, the hasher's own included, nothing has
+        changed.
+        """
+        least = max(self._num_prompt_tokens, min(self.num_computed_tokens, self.num_tokens))
+        if not least <= position <= self.num_tokens:
+            raise ValueError(
+                f"position is {position}: from {least}, where the prompt and what is computed end, to the "
+                f"{self.num_tokens} tokens of request {self.request_id!r}"
+            )
+        if len(token_ids) == 0:
+            raise ValueError(
+                f"token_ids is empty: request {self.request_id!r} goes on with at least one token"
+            )
+        encode_token_ids(token_ids)
+        end = position + len(token_ids)
+        new_features = _checked_features(mm_features, position, end, self.mm_features)
+        new_embeds = _checked_embeds(prompt_embeds or {}, position, end)
+        before = self._num_prompt_tokens, self.mm_features, self.prompt_embeds
+        # A unit has at most num_tokens / number of hashes tokens: so many end at `position` or before.
+        num_kept = position * len(self.block_hashes) // self.num_tokens
+        tokens, hashes = self._tokens[position:], self.block_hashes[num_kept:]
+        self._tokens[position:], self.block_hashes[num_kept:] = token_ids, ()
+        self._num_prompt_tokens, self.mm_features = end, new_features
+        self.prompt_embeds = {**self.prompt_embeds, **new_embeds}
+        try:
+            self._hash_full_units()
+        except Exception:
+            self._tokens[position:], self.block_hashes[num_kept:] = tokens, hashes
+            self._num_prompt_tokens, self.mm_features, self.prompt_embeds = before
+            raise
+
     def _hash_full_units(self) -> None:
         if self._block_hasher is not None:
             self.block_hashes += self._block_hasher(self)
@@ -181,16 +236,28 @@ def appended(requests: Sequence[Request], token_ids: Sequence[int | Sequence[int
 
 
 def _checked_features(
-    mm_features: Sequence[MultiModalFeature], num_prompt_tokens: int
+    new: Sequence[MultiModalFeature], start: int, end: int, known: Sequence[MultiModalFeature] = ()
 ) -> tuple[MultiModalFeature, ...]:
-    lengths: dict[str, int] = {}
-    for item in mm_features:
-        if item.offset + item.length > num_prompt_tokens:
-            raise ValueError(
-                f"mm_features has {item}: it must end within the {num_prompt_tokens} prompt tokens"
-            )
+    """The items known, then the new ones, which lie inside the prompt tokens ``start`` to ``end``."""
+    lengths = {item.identifier: item.length for item in known}
+    for item in new:
+        if item.offset < start or item.offset + item.length > end:
+            begin = f"begin at {start} or later and " if start else ""
+            raise ValueError(f"mm_features has {item}: it must {begin}end within the {end} prompt tokens")
         if lengths.setdefault(item.identifier, item.length) != item.length:
             raise ValueError(
                 f"mm_features has {item}: the identifier has length {lengths[item.identifier]} elsewhere"
             )
-    return tuple(mm_features)
+    return (*known, *new)
+
+
+def _checked_embeds(new: Mapping[int, Bytes], start: int, end: int) -> Mapping[int, bytes]:
+    for position, embedding in new.items():
+        if not isinstance(position, int) or not start <= position < end:
+            raise ValueError(
+                f"prompt_embeds has position {position!r}: it must be one of the prompt's, "
+                f"from {start} to {end - 1}"
+            )
+        if not isinstance(embedding, Bytes):
+            raise TypeError(f"prompt_embeds has {type(embedding).__name__} at {position}: it must be bytes")
+    return {position: bytes(embedding) for position, embedding in new.items()}

@@ -86,6 +86,15 @@ class Image:
 
 
 @dataclass(frozen=True)
+class Embed:
+    """An embedding that stands at one position of a prompt in place of the token's."""
+
+    position: int
+    content: str
+    """Stands for its bytes: equal texts are equal embeddings."""
+
+
+@dataclass(frozen=True)
 class Prompt:
     """A token sequence of which the first ``length`` tokens are the prompt."""
 
@@ -95,12 +104,17 @@ class Prompt:
     salt: str | None = None
     lora: str | None = None
     images: tuple[Image, ...] = ()
+    embeds: tuple[Embed, ...] = ()
     encoder_tokens: int = 0
     """Positions of the encoder's output that groups of cross attention hold for the request."""
 
-    def features(self) -> list[MultiModalFeature]:
-        """The images as a request carries them."""
-        return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images]
+    def features(self, start: int = 0) -> list[MultiModalFeature]:
+        """The images that begin at ``start`` or later, as a request carries them."""
+        return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images if i.offset >= start]
+
+    def embeddings(self, start: int = 0) -> dict[int, bytes]:
+        """The embeddings from ``start`` on, as a request carries them."""
+        return {e.position: e.content.encode() for e in self.embeds if e.position >= start}
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,11 @@ AVOIDABLE = (
     "common prefix",
     "divergent lookup",
     "adapters",
+    "continue",
     "images",
+    "embeddings",
 )
-"""What a line can switch off: a capability, or prompts with adapters or images."""
+"""What a line can switch off: a capability, or prompts with adapters, images or embeddings."""
 
 OPERATIONS = tuple(kind_name(move) for move in get_args(Move))
 
@@ -110,6 +112,9 @@ class Avoided:
 
     def world(self, world: World) -> bool:
         """Whether worlds like this one are left out."""
-        return ("adapters" in self.names and any(p.lora for p in world.prompts)) or (
-            "images" in self.names and any(p.images for p in world.prompts)
+        return any(
+            ("adapters" in self.names and prompt.lora)
+            or ("images" in self.names and prompt.images)
+            or ("embeddings" in self.names and prompt.embeds)
+            for prompt in world.prompts
         )

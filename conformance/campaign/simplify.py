@@ -1,12 +1,12 @@
 """A plainer world for a run that shows a fault."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, Move, Schedule
-from pagedkv.spec.world import Prompt
+from pagedkv.spec.world import Embed, Prompt
 
 from .minimise import is_same, minimise
 from .runs import Run
@@ -61,7 +61,7 @@ def _weight(run: Run) -> tuple[int, ...]:
         len(world.eagle_groups),
         sum(group.speculative for group in world.groups),
         sum(group.block_size for group in world.groups),
-        sum((p.salt is not None) + (p.lora is not None) + len(p.images) for p in prompts),
+        sum((p.salt is not None) + (p.lora is not None) + len(p.images) + len(p.embeds) for p in prompts),
         world.num_blocks,
         sum(len(p.tokens) for p in prompts),
         sum(p.length for p in prompts),
@@ -117,10 +117,15 @@ def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Vari
                 length=-(-prompt.length // unit),
                 encoder_tokens=-(-prompt.encoder_tokens // unit),
                 images=tuple(replace(i, offset=i.offset // unit, length=1) for i in prompt.images),
+                embeds=tuple(replace(e, position=e.position // unit) for e in _one_a_unit(prompt, unit)),
             )
             for prompt in world.prompts
         )
         yield replace(world, unit=1, groups=groups, prompts=prompts), moves
+
+
+def _one_a_unit(prompt: Prompt, unit: int) -> Collection[Embed]:
+    return {embed.position // unit: embed for embed in prompt.embeds}.values()
 
 
 def _smaller_blocks(kind: str, world: World, moves: tuple[Move, ...]) -> Iterator[_Variant]:
@@ -174,7 +179,7 @@ def _with_prompt(
 
 
 def _without_extras(prompt: Prompt) -> Iterator[Prompt]:
-    plain = replace(prompt, salt=None, lora=None, images=())
+    plain = replace(prompt, salt=None, lora=None, images=(), embeds=())
     if plain != prompt:
         yield plain
 
@@ -185,7 +190,8 @@ def _with_shorter_output(prompt: Prompt) -> Iterator[Prompt]:
 
 
 def _with_shorter_prompt(prompt: Prompt) -> Iterator[Prompt]:
-    least = max((image.offset + image.length for image in prompt.images), default=1)
+    ends = (image.offset + image.length for image in prompt.images)
+    least = max([1, *ends, *(embed.position + 1 for embed in prompt.embeds)])
     for length in _steps_down(prompt.length, least):
         yield replace(prompt, length=length)
 

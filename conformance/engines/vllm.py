@@ -21,7 +21,8 @@ SUPPORTED = "0.28."
 
 def vllm() -> Subject:
     """The subject. Raises ``SubjectUnavailable`` when that release is not installed."""
-    return Subject("vllm", installed_release(), "exact", _make, refuses=_refuses)
+    missing = {"continue": "only its scheduler lets a request go on with more prompt, in a private method"}
+    return Subject("vllm", installed_release(), "exact", _make, missing, refuses=_refuses)
 
 
 def installed_release() -> str:
@@ -45,6 +46,8 @@ def _refuses(world: World) -> str | None:
             return "vLLM has no prefix caching over several groups of one spec alone"
         if world.groups[0].block_size != world.unit:
             return "vLLM hashes a single group by its block size"
+    if any(prompt.embeds for prompt in world.prompts):
+        return "vLLM takes embeddings as tensors, and hashes one for every position of the prompt"
     return None
 
 

@@ -10,6 +10,7 @@ from pagedkv.conformance.worlds import MIXES
 _NEEDS: Mapping[str, str] = {
     coverage.WITHDRAWN: "withdraw",
     coverage.WITHDRAWN_KEYS: "withdraw",
+    coverage.CONTINUED: "continue",
     coverage.DIVERGENT: "divergent lookup",
     coverage.TRUNCATION: "truncate",
     coverage.TRUNCATION_REFUSED: "truncate",

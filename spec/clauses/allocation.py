@@ -103,7 +103,9 @@ FULL_BLOCKS_BECOME_KEYS = Clause(
 PARTIAL_PROMPT_END = Clause(
     "Cache/partial_prompt_end",
     "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per "
-    "holding: in attention by the first call that reaches it, for a state only when the chunk ends on it.",
+    "holding: in attention by the first call that reaches it, for a state only when the chunk ends on it. A "
+    "request that goes on with a longer prompt has that prompt's end from then on; in attention the next "
+    "call names it even if the keys have passed it.",
     "0.1",
 )
 RESEND_BOUNDARIES = Clause(

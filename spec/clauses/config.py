@@ -58,6 +58,12 @@ RETENTION_BY_HITS = Clause(
     "known to be asked for are kept.",
     "0.1",
 )
+DRAFTS_WITHIN_A_BLOCK = Clause(
+    "Config/drafts_within_a_block",
+    "A mamba group has fewer speculative blocks than a block has tokens: after rejected drafts its running "
+    "state would else belong into an entry that was given away.",
+    "0.1",
+)
 COVERED = Clause(
     "Config/covered",
     "A deployment or an argument that this version of the specification does not describe is refused.",

@@ -47,6 +47,10 @@ _LIMITS = {
     "World.chunk_limits": Limit(1, longest=64),
     "World.dcp": Limit(1, 1000),
     "World.pcp": Limit(1, 1000),
+    "Options.max_drafts": Limit(0, 1000),
+    "Options.max_in_flight": Limit(0, 100),
+    "Options.max_in_flight_tokens": Limit(1),
+    "Options.watermark_percent": Limit(0, 99),
     "Group.block_size": Limit(1),
     "Group.speculative": Limit(0, 1000),
     "Group.variant": Limit(1),
@@ -55,9 +59,12 @@ _LIMITS = {
     "Prompt.length": Limit(1, 100_000),
     "Prompt.images": Limit(longest=1000),
     "Prompt.encoder_tokens": Limit(0, 100_000),
+    "Prompt.embeds": Limit(longest=1000),
     "Image.offset": Limit(0, 100_000),
     "Image.length": Limit(1, 100_000),
+    "Embed.position": Limit(0, 100_000),
     "Submit.prompt": Limit(0, 63),
+    "Continue.prompt": Limit(0, 63),
     "Raised.message": Limit(text=MAX_TEXT),
 }
 

@@ -41,6 +41,12 @@ def reason_against(world: World) -> str:
     is_one = len({group.spec() for group in world.groups}) == 1 and world.groups[0].kind in WHOLE
     if world.pcp > 1 and not is_one:
         return f"pcp is 1 but for full attention of one spec alone, not {world.pcp}"
+    for group in world.groups:
+        if group.speculative >= max(1, group.block_size):
+            return f"speculative is less than block_size, not {group.speculative} and {group.block_size}"
+    interval = world.options.retention_interval
+    if interval is not None and interval % world.scheduler_block_size:
+        return f"retention_interval is a multiple of {world.scheduler_block_size}, not {interval}"
     chunks = [g for g, group in enumerate(world.groups) if group.kind == "chunk"]
     if chunks and len(set(sizes)) > 1:
         return f"groups beside a chunk have its block_size, not {sizes}"
@@ -63,4 +69,8 @@ def _against_prompt(prompt: Prompt) -> str:
             return f"has images within its {prompt.length} tokens, not at {image.offset} for {image.length}"
         if lengths.setdefault(image.identifier, image.length) != image.length:
             return f"has one length for each image identifier, not two for {image.identifier!r}"
+    positions = [embed.position for embed in prompt.embeds]
+    for i, position in enumerate(positions):
+        if position >= prompt.length or position in positions[:i]:
+            return f"has one embedding each at positions before {prompt.length}, not another at {position}"
     return ""

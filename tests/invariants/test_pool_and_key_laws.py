@@ -6,6 +6,7 @@ from pagedkv.invariants import key_laws, pool_laws
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
+    Continue,
     EndPass,
     Evict,
     Finish,
@@ -61,6 +62,17 @@ NAMED = last(HYBRID, *run("r0", 0), BeginPass(), Schedule("r0", 12))
 """r0 reaches its prompt's end, 6, in blocks 3 and 4."""
 WITHDRAWN = last(HYBRID, *run("r0", 0), BeginPass(), Schedule("r0", 12), Preempt("r0", True))
 """The keys of 6 tokens are made in this pass, those of 4 are older."""
+SESSIONS = replace(
+    HYBRID, prompts=(Prompt(TOKENS, 5), Prompt(TOKENS, 6), Prompt(TOKENS, 7), Prompt(TOKENS, 9))
+)
+LATE = last(SESSIONS, *run("r0", 0, 3), Continue("r0", 2), BeginPass(), Schedule("r0", 12))
+"""r0 goes on at 6 tokens with a prompt whose end is 6: only attention can still name it."""
+NAMED_BEFORE = last(
+    SESSIONS, *run("r0", 1, 2), Evict((3,)), Continue("r0", 2), BeginPass(), Schedule("r0", 12)
+)
+"""r0 goes on at 6 tokens, which it has named in block 3, with a prompt of the same end."""
+MOVES_ON = last(SESSIONS, *run("r0", 1, 2), Continue("r0", 3), BeginPass(), Schedule("r0", 12))
+"""r0 goes on at 6 tokens, named in block 4, with a prompt that ends elsewhere: its entry moves to block 5."""
 CASES: list[Case] = [
     (
         pool_laws.taken_from_the_front,
@@ -137,6 +149,9 @@ CASES: list[Case] = [
         [keys(NAMED, 3), keys(NAMED, 4), keys(NAMED, 9, name(0, 6))],
     ),
     (key_laws.partial_prompt_end, ENDED, [keys(ENDED, 9, name(0, 6))]),
+    (key_laws.partial_prompt_end, LATE, [keys(LATE, 3), keys(LATE, 4, name(1, 6))]),
+    (key_laws.partial_prompt_end, NAMED_BEFORE, [keys(NAMED_BEFORE, 3, name(0, 6))]),
+    (key_laws.move_takes_all, MOVES_ON, [keys(MOVES_ON, 5), keys(MOVES_ON, 4, name(1, 6))]),
     (key_laws.keys_stay, FILLED, [keys(FILLED, 1), keys(FILLED, 2)]),
     (key_laws.keys_stay, EVICTED, [keys(EVICTED, 2)]),
     (key_laws.keys_stay, GONE, [keys(GONE, 3)]),

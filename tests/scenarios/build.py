@@ -95,6 +95,7 @@ def deployment(
     num_blocks: int = 40,
     flagged: Sequence[int] = (),
     max_model_len: int = 4096,
+    unit: int = UNIT,
     **options: Any,
 ) -> Any:
     """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups."""
@@ -104,7 +105,7 @@ def deployment(
         config,
         max_model_len=max_model_len,
         scheduler_block_size=lcm(*(spec.block_size for spec in specs)),
-        hash_block_size=UNIT,
+        hash_block_size=unit,
         **options,
     )
 

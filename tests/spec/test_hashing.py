@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator
 
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagedkv.spec import hashing
 from pagedkv.spec.hashing import (
     BlockHash,
     CacheSalt,
+    EmbeddingKey,
     ExtraKey,
     HashFunction,
     HashTriple,
@@ -29,6 +31,8 @@ from pagedkv.spec.hashing import (
     make_block_hash_with_group_id,
     sha256,
     sha256_cbor,
+    units,
+    xxh3_128,
 )
 from pagedkv.spec.requests import MultiModalFeature, Request
 
@@ -37,6 +41,7 @@ EXTRA_KEYS = st.one_of(
     st.builds(LoraName, st.text()),
     st.builds(CacheSalt, st.text()),
     st.builds(MultiModalKey, st.text(), INT64),
+    st.builds(EmbeddingKey, st.binary(), INT64),
 )
 TRIPLES = st.builds(
     HashTriple,
@@ -44,13 +49,13 @@ TRIPLES = st.builds(
     st.lists(INT64).map(tuple),
     st.none() | st.lists(EXTRA_KEYS, max_size=4).map(tuple),
 )
-HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor])
+HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor, xxh3_128])
 
 
 @pytest.fixture(autouse=True, scope="module")
 def seed_zero() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashing, "_none_hash", None)
+        patch.setattr(units, "_none_hash", None)
         patch.setenv("PYTHONHASHSEED", "0")
         init_none_hash(sha256)
         yield
@@ -76,9 +81,13 @@ class Reader:
 
     def key(self) -> ExtraKey:
         kind, body = self.integer(1), self.blob()
+        if kind in (1, 2):
+            return LoraName(body.decode()) if kind == 1 else CacheSalt(body.decode())
+        offset, content = int.from_bytes(body[:8], "little", signed=True), body[8:]
         if kind == 3:
-            return MultiModalKey(body[8:].decode(), int.from_bytes(body[:8], "little", signed=True))
-        return LoraName(body.decode()) if kind == 1 else {2: CacheSalt}[kind](body.decode())
+            return MultiModalKey(content.decode(), offset)
+        assert kind == 4
+        return EmbeddingKey(content, offset)
 
     def triple(self) -> HashTriple:
         parent = self.blob()
@@ -120,7 +129,7 @@ def test_canonical_cbor_reads_back(triple: HashTriple) -> None:
     assert reader.rest == b""
     assert isinstance(item, tuple)
     parent, tokens, items = item
-    kinds = {1: LoraName, 2: CacheSalt, 3: MultiModalKey}
+    kinds = {1: LoraName, 2: CacheSalt, 3: MultiModalKey, 4: EmbeddingKey}
     keys = None if items is None else tuple(kinds[kind](*fields) for kind, *fields in items)
     assert HashTriple(parent, tokens, keys) == triple
 
@@ -142,6 +151,21 @@ FULL_BYTES = bytes.fromhex(
 FULL_CBOR = bytes.fromhex(
     "83 42aabb 82 01 21 84 82 01 616c 82 02 62c3a9 83 03 63696d67 22 83 03 60 1b0000000100000000"
 )
+
+
+EMBEDDED = HashTriple(b"", (7,), (EmbeddingKey(b"\x00\xff", 1), EmbeddingKey(b"", 2)))
+EMBEDDED_BYTES = bytes.fromhex(
+    "0000000000000000"
+    "0100000000000000 0700000000000000"
+    "01 0200000000000000"
+    "04 0a00000000000000 0100000000000000 00ff"
+    "04 0800000000000000 0200000000000000"
+)
+
+
+def test_the_bytes_of_embeddings_are_fixed() -> None:
+    assert canonical_bytes(EMBEDDED) == EMBEDDED_BYTES
+    assert canonical_cbor(EMBEDDED) == bytes.fromhex("83 40 81 07 82 83 04 4200ff 01 83 04 40 02")
 
 
 def test_the_bytes_are_fixed() -> None:
@@ -200,6 +224,14 @@ def test_the_cbor_is_fixed() -> None:
                 "b6b96831bf50033b97bf2c70b5b1288df7eed979e44f6e2519eef8054b66aeca",
             ],
         ),
+        (
+            xxh3_128,
+            [
+                "64f6cbe12f0ab4c01e9c179991eaf62c",
+                "3cbea295a0340ba71904bfd489b81565",
+                "d0c0087ee39e8e55e9d8c3aa6db5141f",
+            ],
+        ),
     ],
 )
 def test_the_hashes_of_a_request_are_fixed(hash_fn: HashFunction, digests: list[str]) -> None:
@@ -215,9 +247,17 @@ def test_the_hashes_of_a_request_are_fixed(hash_fn: HashFunction, digests: list[
     assert [block_hash.hex() for block_hash in request.block_hashes] == digests
 
 
+def test_the_fast_hash_is_xxh3_of_the_canonical_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert xxhash.xxh3_128_hexdigest(b"") == "99aa06d3014798d86001c324468d497f"
+    assert xxh3_128(FULL_TRIPLE) == xxhash.xxh3_128_digest(FULL_BYTES)
+    monkeypatch.setitem(sys.modules, "xxhash", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'pagedkv\[xxhash\]'"):
+        xxh3_128(FULL_TRIPLE)
+
+
 @HASH_FUNCTIONS
 def test_no_kind_of_extra_key_passes_for_another(hash_fn: HashFunction) -> None:
-    keys: list[ExtraKey] = [LoraName("X"), CacheSalt("X"), MultiModalKey("X", 0)]
+    keys: list[ExtraKey] = [LoraName("X"), CacheSalt("X"), MultiModalKey("X", 0), EmbeddingKey(b"X", 0)]
     assert len({hash_block_tokens(hash_fn, None, [1], (key,)) for key in keys}) == len(keys)
 
 
@@ -234,7 +274,7 @@ def test_keys_of_the_index_come_apart_again(digest: bytes, group_id: int) -> Non
 
 
 def test_the_seed_is_random_unless_it_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "_none_hash", get_none_hash())
+    monkeypatch.setattr(units, "_none_hash", get_none_hash())
 
     def seed(value: str | None) -> BlockHash:
         monkeypatch.delenv("PYTHONHASHSEED", raising=False)
@@ -249,7 +289,7 @@ def test_the_seed_is_random_unless_it_is_fixed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_seed_must_be_fixed_before_the_first_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "_none_hash", None)
+    monkeypatch.setattr(units, "_none_hash", None)
     with pytest.raises(RuntimeError, match="init_none_hash"):
         hash_block_tokens(sha256, None, [1])
     assert hash_block_tokens(sha256, BlockHash(b"parent"), [1])
@@ -274,6 +314,8 @@ def test_refuses_what_has_no_name() -> None:
     for offset in (2**63, -(2**63) - 1):
         with pytest.raises(ValueError, match=f"offset is {offset}:"):
             MultiModalKey("a", offset)
+        with pytest.raises(ValueError, match=f"offset is {offset}:"):
+            EmbeddingKey(b"a", offset)
 
 
 def test_refuses_texts_that_are_no_text() -> None:

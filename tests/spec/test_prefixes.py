@@ -8,7 +8,7 @@ import pytest
 
 from pagedkv.conformance.worlds import random_world
 from pagedkv.spec.prefixes import Prefixes, Run
-from pagedkv.spec.world import Image, Prompt
+from pagedkv.spec.world import Embed, Image, Prompt
 
 
 def shared(one: Prompt, other: Prompt) -> int:
@@ -19,6 +19,8 @@ def shared(one: Prompt, other: Prompt) -> int:
     while length < min(len(one.tokens), len(other.tokens)) and (
         one.tokens[length] == other.tokens[length]
         and {i for i in one.images if i.offset == length} == {i for i in other.images if i.offset == length}
+        and {e for e in one.embeds if e.position == length}
+        == {e for e in other.embeds if e.position == length}
     ):
         length += 1
     return length
@@ -61,6 +63,14 @@ def test_images_belong_to_where_they_begin() -> None:
     a, b, late = Image("a", 1, 2), Image("b", 1, 2), Image("a", 2, 2)
     pictures = ((a,), (b,), (late,), (), (a, b), (b, a), (a,))
     check(tuple(Prompt(tokens, 4, images=images) for images in pictures))
+
+
+def test_embeddings_belong_to_their_positions() -> None:
+    tokens = (1, 2, 3, 4)
+    a, b, late = Embed(1, "a"), Embed(1, "b"), Embed(2, "a")
+    choices = ((a,), (b,), (late,), (), (a, late), (late, a), (b, late), (a,))
+    check(tuple(Prompt(tokens, 4, embeds=embeds) for embeds in choices))
+    check((Prompt(tokens, 4, images=(Image("a", 1, 1),)), Prompt(tokens, 4, embeds=(a,))))
 
 
 def test_what_many_prompts_share_is_one_run() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pagedkv.spec.hashing import (
     BlockHash,
     CacheSalt,
+    EmbeddingKey,
     HashFunction,
     LoraName,
     MultiModalKey,
@@ -21,11 +22,12 @@ from pagedkv.spec.hashing import (
     init_none_hash,
     sha256,
     sha256_cbor,
+    xxh3_128,
 )
 from pagedkv.spec.refusals import PreconditionError, UnsupportedError, ValuePreconditionError, require
-from pagedkv.spec.requests import MultiModalFeature, Request, RequestStatus
+from pagedkv.spec.requests import Bytes, MultiModalFeature, Request, RequestStatus
 
-HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor])
+HASH_FUNCTIONS = pytest.mark.parametrize("hash_fn", [sha256, sha256_cbor, xxh3_128])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -45,10 +47,13 @@ class Content:
     salt: str | None
     items: tuple[tuple[str, int], ...]
     """Identifier and first position; the length goes with the identifier."""
+    embeds: tuple[tuple[int, str], ...] = ()
+    """Positions, each once, and what is there in place of the token's embedding."""
 
     def prompt_end(self) -> int:
-        """The shortest prompt that the items fit into."""
-        return max((start + LENGTHS[identifier] for identifier, start in self.items), default=1)
+        """The shortest prompt that items and embeddings fit into."""
+        ends = (start + LENGTHS[identifier] for identifier, start in self.items)
+        return max([1, *ends, *(position + 1 for position, _ in self.embeds)])
 
     def request(self, unit: int, hash_fn: HashFunction, num_prompt_tokens: int | None = None) -> Request:
         return Request(
@@ -58,12 +63,14 @@ class Content:
             cache_salt=self.salt,
             lora_name=self.lora,
             mm_features=[MultiModalFeature(name, start, LENGTHS[name]) for name, start in self.items],
+            prompt_embeds={position: content.encode() for position, content in self.embeds},
         )
 
     def prefix(self, end: int) -> object:
         """What shapes the KV of the first `end` tokens."""
         items = {(identifier, start) for identifier, start in self.items if start < end}
-        return self.tokens[:end], self.lora, self.salt, items
+        embeds = {(position, content) for position, content in self.embeds if position < end}
+        return self.tokens[:end], self.lora, self.salt, items, embeds
 
 
 @st.composite
@@ -71,8 +78,9 @@ def contents(draw: st.DrawFn) -> Content:
     tokens = draw(st.lists(st.integers(0, 1), min_size=1, max_size=10).map(tuple))
     places = [(name, start) for name, size in LENGTHS.items() for start in range(len(tokens) - size + 1)]
     items = draw(st.lists(st.sampled_from(places), max_size=3).map(tuple))
-    texts = st.sampled_from([None, "", "x", "y"])
-    return Content(tokens, draw(texts), draw(texts), items)
+    texts = st.sampled_from([None, "", "a", "b"])
+    contents = st.dictionaries(st.integers(0, len(tokens) - 1), st.sampled_from(["", "a", "b"]), max_size=3)
+    return Content(tokens, draw(texts), draw(texts), items, tuple(draw(contents).items()))
 
 
 @st.composite
@@ -88,7 +96,9 @@ def pairs(draw: st.DrawFn) -> tuple[Content, Content]:
         st.sampled_from([first.items, first.items[::-1], first.items[1:], one_replaced, other.items])
     )
     fitting = tuple((name, start) for name, start in items if start + LENGTHS[name] <= len(tokens))
-    return first, Content(tokens, lora, salt, fitting)
+    embeds = draw(st.sampled_from([first.embeds, first.embeds, first.embeds[1:], other.embeds]))
+    within = tuple((position, content) for position, content in embeds if position < len(tokens))
+    return first, Content(tokens, lora, salt, fitting, within)
 
 
 @HASH_FUNCTIONS
@@ -146,10 +156,42 @@ def test_each_unit_has_its_own_extra_keys() -> None:
     assert get_extra_keys(Request("r", range(4)), 0, 4) is None
 
 
+def test_an_embedding_is_in_the_unit_of_its_position() -> None:
+    embeds: dict[int, Bytes] = {5: b"late", 3: bytearray(b"early"), 4: memoryview(b"")}
+    request = Request("r", range(12), prompt_embeds=embeds)
+    embeds[6] = b"too late"
+    assert get_extra_keys(request, 0, 4) == (EmbeddingKey(b"early", 3),)
+    assert get_extra_keys(request, 4, 8) == (EmbeddingKey(b"", 0), EmbeddingKey(b"late", 1))
+    assert get_extra_keys(request, 8, 12) is None
+
+
+@HASH_FUNCTIONS
+def test_prompts_part_at_the_first_unit_with_another_embedding(hash_fn: HashFunction) -> None:
+    hasher = get_request_block_hasher(4, hash_fn)
+
+    def hashes(embeds: dict[int, bytes]) -> list[BlockHash]:
+        return Request("r", range(16), block_hasher=hasher, prompt_embeds=embeds).block_hashes
+
+    plain, one, other = hashes({}), hashes({4: b"a", 9: b"b"}), hashes({4: b"a", 9: b"c"})
+    assert plain[0] == one[0] == other[0]
+    assert plain[1] != one[1] == other[1]
+    assert len({plain[2], one[2], other[2]}) == len({plain[3], one[3], other[3]}) == 3
+
+
+def test_refuses_embeddings_that_cannot_be() -> None:
+    assert Request("r", range(4), prompt_embeds={3: b"a"}).prompt_embeds == {3: b"a"}
+    for position in (-1, 4, "0"):
+        with pytest.raises(ValueError, match=f"prompt_embeds has position {position!r}: .* from 0 to 3"):
+            Request("r", range(4), prompt_embeds={position: b"a"})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match="prompt_embeds has int at 2: it must be bytes"):
+        Request("r", range(4), prompt_embeds={2: 5})  # type: ignore[dict-item]
+
+
 def test_a_request_starts_with_nothing_computed() -> None:
     request = Request("r", [5, 6, 7])
     assert (request.request_id, request.num_tokens, request.num_prompt_tokens) == ("r", 3, 3)
     assert (request.cache_salt, request.lora_name, request.mm_features) == (None, None, ())
+    assert request.prompt_embeds == {}
     assert (request.num_computed_tokens, request.num_in_flight_tokens) == (0, 0)
     assert (request.shared_prefix_boundary, request.skip_reading_prefix_cache) == (0, False)
     assert request.status is RequestStatus.WAITING

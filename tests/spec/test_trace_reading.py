@@ -15,6 +15,8 @@ from pagedkv.spec.trace.limits import MAX_FILE_BYTES
 
 from .trace_samples import TRACE
 
+STEPS = len(TRACE.steps)
+
 Change = Callable[[list[bytes]], list[bytes]]
 
 
@@ -79,14 +81,23 @@ REFUSED: dict[str, tuple[Change, str]] = {
         "line 1: `format_version` is 2, and this program reads 1",
     ),
     "a format version of another type": (with_header(format_version=True), "`format_version` is true"),
-    "a cut last line": (lambda lines: [*lines[:-1], lines[-1][:-1]], "line 12: the line has no end"),
-    "lost last lines": (lambda lines: lines[:-2], "line 10: the header tells of 11 steps, and the file ends"),
+    "a cut last line": (
+        lambda lines: [*lines[:-1], lines[-1][:-1]],
+        f"line {STEPS + 1}: the line has no end",
+    ),
+    "lost last lines": (
+        lambda lines: lines[:-2],
+        f"line {STEPS - 1}: the header tells of {STEPS} steps, and the file ends",
+    ),
     "lost inner lines": (lambda lines: lines[:3] + lines[4:], "line 4: `step` is 4, and it has to be 3"),
     "lines in another order": (
         lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]],
         "line 3: `step` is 3, and it has to be 2",
     ),
-    "more lines": (lambda lines: [*lines, b"\n"], "line 13: the header tells of 11 steps, and more lines"),
+    "more lines": (
+        lambda lines: [*lines, b"\n"],
+        f"line {STEPS + 2}: the header tells of {STEPS} steps, and more lines",
+    ),
     "no JSON": (second_line("{'step': 1}"), "line 2: the line is not JSON (Expecting property name"),
     "no UTF-8": (lambda lines: [lines[0], b"\xff\n", *lines[2:]], "line 2: the line is not JSON as a trace"),
     "a number with a fraction": (in_second_line('"prompt":1', '"prompt":1.0'), "1.0 is no whole number"),
@@ -131,6 +142,14 @@ REFUSED: dict[str, tuple[Change, str]] = {
         with_prompt(images=[{"identifier": "a", "offset": o, "length": o + 1} for o in (0, 1)]),
         "one length for each image identifier, not two for 'a'",
     ),
+    "an embedding past the prompt": (
+        with_prompt(embeds=[{"position": 4, "content": "a"}]),
+        "one embedding each at positions before 4, not another at 4",
+    ),
+    "two embeddings at one position": (
+        with_prompt(embeds=[{"position": 1, "content": c} for c in "ab"]),
+        "one embedding each at positions before 4, not another at 1",
+    ),
 }
 
 
@@ -163,7 +182,7 @@ def test_a_long_file_is_refused(tmp_path: Path, whole: list[bytes], monkeypatch:
     monkeypatch.setattr("pagedkv.spec.trace.files.MAX_FILE_BYTES", path.stat().st_size)
     assert read_trace(path) == TRACE
     monkeypatch.setattr("pagedkv.spec.trace.files.MAX_FILE_BYTES", path.stat().st_size - 1)
-    assert f"line 12: a trace has at most {path.stat().st_size - 1} bytes" in refusal_of(path)
+    assert f"line {STEPS + 1}: a trace has at most {path.stat().st_size - 1} bytes" in refusal_of(path)
 
 
 @given(st.data())

@@ -5,13 +5,16 @@ from pagedkv.spec.moves import (
     Admit,
     BeginPass,
     CommonPrefix,
+    Continue,
     EndPass,
     Evict,
     Finish,
+    Loaded,
     Move,
     Preempt,
     Reset,
     Schedule,
+    Settle,
     Submit,
     Truncate,
 )
@@ -28,14 +31,14 @@ from pagedkv.spec.outcomes import (
 )
 from pagedkv.spec.snapshot import HandOffName
 from pagedkv.spec.trace import RecordedBreach, Step, Trace, TracedSubject
-from pagedkv.spec.world import Group, Image, Prompt
+from pagedkv.spec.world import Embed, Group, Image, Options, Prompt
 
 WORLD = World(
     groups=(Group("full", 4, eagle=True), Group("mamba", 8, speculative=2, variant=3)),
     num_blocks=20,
     unit=2,
     prompts=(
-        Prompt((5, 0, -7, 2**63 - 1, 3), 4, "salt", "adapter", (Image("cat", 1, 2),)),
+        Prompt((5, 0, -7, 2**63 - 1, 3), 4, "salt", "adapter", (Image("cat", 1, 2),), (Embed(3, "row"),)),
         Prompt((1, 2), 2),
     ),
     max_requests=3,
@@ -45,6 +48,7 @@ WORLD = World(
     max_submits=9,
     max_disturbances=None,
     chunk_limits=(1, 3),
+    options=Options(2, 3, 1, 16, True, 5, True, 8, True, True),
 )
 
 FOUND = Found(6, ((1, 2), (0, 3)), 7, True)
@@ -54,14 +58,18 @@ MOVES: tuple[Move, ...] = (
     Submit("r0", 1),
     BeginPass(),
     Admit("r0", 4, "divergent"),
-    Schedule("r0", 1),
+    Admit("r0", 4, "skip", 3, True, 2),
+    Schedule("r0", 1, 3, 2),
     Preempt("r0", True, True),
     Finish("r0", True),
     EndPass(True),
+    Settle(),
+    Loaded("r0", 3),
     Evict((1, 2)),
     Reset(),
     Truncate("r0", 8),
     CommonPrefix("r0"),
+    Continue("r0", 0),
 )
 
 OUTCOMES: tuple[Outcome | None, ...] = (
@@ -69,10 +77,14 @@ OUTCOMES: tuple[Outcome | None, ...] = (
     FOUND,
     Allocated(3, ((4,), ()), NOT_FOUND),
     Allocated(-3, None, None),
+    Allocated(3, ((4,), ()), NOT_FOUND, 5),
     Waits(NOT_FOUND),
+    Waits(None),
     Stepped(((1, 2), (3, 4)), (HandOffName("r0", 1, 5, 6),)),
+    Stepped((), (), (7, 0)),
     Answered(True),
     Answered((3, 0)),
+    Answered(False),
     Viewed(NOT_FOUND, None),
     Raised("KeyError", "no r0, \n\x1b[31m, é and \U0001f600"),
     None,

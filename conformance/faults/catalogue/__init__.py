@@ -5,6 +5,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from . import (
     allocation,
     capacity,
+    continuations,
     copies,
     counts,
     hashing,
@@ -31,6 +32,7 @@ _IN_MODEL = (
     queue,
     index,
     hashing,
+    continuations,
     lookup,
     windows,
     capacity,

@@ -74,8 +74,8 @@ FAULTS = (
         "an evicted key comes back",
         Patch(
             "reference/kinds.py",
-            "boundary <= length and request_id not in self.named_partial",
-            "boundary <= length",
+            "self.named_partial.get(request_id, 0) < boundary <= length",
+            "0 < boundary <= length",
         ),
         (allocation.PARTIAL_PROMPT_END,),
         COARSE,
