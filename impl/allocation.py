@@ -1,105 +1,108 @@
-"""How a request gets blocks, and how they get keys."""
+"""How a request gets blocks."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from pagedkv.spec import Request
-
+from .calls import Asked, calls_of
 from .coordinator import KVCacheCoordinator
-from .keys import names_of_hashes
 from .layout import NOBODY
 from .ledger import COPY
-from .ops.fixed import put, ragged
-from .single_type import SingleTypeKVCacheManager
+from .naming import publish
+from .single_type import Growth, SingleTypeKVCacheManager
 
 
-class Calls(NamedTuple):
-    """What is asked for requests that stand in ``rows``, each int64 [n], in tokens."""
+class Share(NamedTuple):
+    """What one group takes part with."""
 
-    rows: Tensor
-    starts: Tensor
-    ends: Tensor
-    num_tokens: Tensor
-    num_prompt_tokens: Tensor
-    num_processed: Tensor
+    kept: Tensor
+    """The blocks of the hit that the row begins with, null where no step reads them, int64 [n]."""
+    loaded: int
+    """Blocks for what others have computed."""
+    growth: Growth
+    source: Tensor
+    """The block whose partial entry moves away, int64 [0 or 1]."""
+    private: int
+    """Blocks that a copy fills."""
+    whole: int
+    """Blocks that the whole sequence takes, with those loaded, as far as they are held at a time."""
 
-
-def calls_of(
-    requests: Sequence[Request],
-    rows: Sequence[int],
-    starts: Sequence[int],
-    ends: Sequence[int],
-    device: torch.device,
-) -> Calls:
-    """The calls as columns."""
-    columns = [
-        (row, start, end, r.num_tokens, r.num_prompt_tokens, r.num_computed_tokens - r.num_in_flight_tokens)
-        for r, row, start, end in zip(requests, rows, starts, ends, strict=True)
-    ]
-    return Calls(
-        *torch.tensor(columns, dtype=torch.int64, device=device).view(-1, len(Calls._fields)).unbind(1)
-    )
+    @property
+    def taken(self) -> int:
+        """New blocks beside those loaded."""
+        return int(self.growth.taken)
 
 
-def allocate(
-    coordinator: KVCacheCoordinator,
-    request: Request,
-    hits: Sequence[Tensor],
-    hit: int,
-    start: int,
-    end: int,
-    publishes: bool,
-) -> list[Tensor] | None:
-    """Places for tokens ``start`` to ``end`` of a request after ``hit`` tokens in ``hits``, ids per group.
+def allocate(coordinator: KVCacheCoordinator, asked: Asked) -> list[Tensor] | None:
+    """Places for the tokens of a call, after its hit and what others have computed.
 
     Answers the new entries per group, or None if they do not fit now.
     """
     pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
-    row, is_first = ledger.rows.get(request.request_id, NOBODY), request.request_id not in ledger.rows
+    row = ledger.rows.get(asked.request.request_id, NOBODY)
+    shares = [_share(manager, row, asked, asked.hits[g]) for g, manager in enumerate(managers)]
     for g, manager in enumerate(managers):
-        first_reads = manager.reads_before_forward(hits[g], hit)
+        first_reads = manager.reads_before_forward(shares[g].kept, asked.hit)
         if len(first_reads) and bool(ledger.is_filled(g, first_reads).any()):
             return None
-    lengths = [len(hits[g]) if is_first else int(m.tables.length[row]) for g, m in enumerate(managers)]
-    target = torch.tensor([end], device=pool.device)
-    growths = [
-        m.growth(torch.full_like(target, n), target, is_first) for n, m in zip(lengths, managers, strict=True)
-    ]
-    sources = [own_entry(m, row) if not is_first else m.tables.length[:0].long() for m in managers]
-    private = [len(source) + (hit % m.block_size > 0) for m, source in zip(managers, sources, strict=True)]
-    taken = [int(growth.taken) for growth in growths]
-    num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in hits if len(ids))
-    if sum(taken) + sum(private) + num_queued > pool.queue.free:
+    kept = [share.kept for share in shares if len(share.kept)]
+    num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in kept)
+    num_new = max(sum(share.loaded + share.taken for share in shares), sum(share.whole for share in shares))
+    if num_new + sum(share.private for share in shares) + num_queued > pool.queue.free - asked.spare:
         return None
 
-    if is_first:
-        row = ledger.open(request.request_id)
-        for g, manager in enumerate(managers):
-            pool.hold(hits[g])
-            manager.start(row, hits[g], hit)
-    blocks = pool.take(sum(taken) + sum(private)).split(
-        [n for pair in zip(private, taken, strict=True) for n in pair]
-    )
-    calls = calls_of([request], [row], [start], [end], pool.device)
+    if row == NOBODY:
+        row = ledger.open(asked.request.request_id)
+        for manager, share in zip(managers, shares, strict=True):
+            pool.hold(share.kept)
+            manager.start(row, share.kept, asked.hit)
+    # All that is loaded comes before all that is new.
+    parts = [share.loaded for share in shares] + [n for s in shares for n in (s.private, s.taken)]
+    blocks = pool.take(sum(parts)).split(parts)
+    calls = calls_of([asked.request], [row], [asked.local], [asked.end], pool.device)
     answered = []
-    for g, manager in enumerate(managers):
-        own, new = blocks[2 * g], blocks[2 * g + 1]
-        if len(sources[g]):
-            move_own_entry(manager, row, sources[g], own)
-        elif len(own):
+    for g, (manager, share) in enumerate(zip(managers, shares, strict=True)):
+        loaded, (own, new) = blocks[g], blocks[len(shares) + 2 * g :][:2]
+        if share.loaded:
+            manager.append(calls.rows, Growth.of_blocks(share.loaded, calls.rows), loaded)
+            manager.list_new(loaded[: share.loaded * asked.lists_loaded])
+        if len(share.source):
+            move_own_entry(manager, row, share.source, own)
+        elif share.private:
             private_copy(manager, row, own)
         if not manager.keeps_keys:
             # Whatever it was, the next allocation has come: the state goes on.
             manager.tables.named_partial[row] = 0
-        entries, _ = manager.append(calls.rows, growths[g], new)
-        answered.append(torch.cat([own[: len(own) * (hit > 0)], entries]))
+        entries, _ = manager.append(calls.rows, share.growth, new)
+        mine = own[: share.private * (asked.hit > 0)]
+        manager.list_new(torch.cat([mine, new]))
+        answered.append(torch.cat([mine, entries]))
         ledger.fill(g, *manager.written(calls.rows, calls.starts, calls.ends))
-    if publishes:
-        publish(coordinator, [request], calls)
+    if asked.publishes:
+        publish(coordinator, [asked.request], calls)
     return answered
+
+
+def _share(manager: SingleTypeKVCacheManager, row: int, asked: Asked, hit: Tensor) -> Share:
+    """What the group takes part with. Changes nothing."""
+    size, is_first, kept = manager.block_size, row == NOBODY, hit
+    if is_first:
+        skipped = manager.get_num_skipped_tokens(asked.start) // size
+        kept = torch.cat([hit.new_zeros(skipped), hit[skipped:]])
+    length = len(kept) if is_first else int(manager.tables.length[row])
+    loaded = max(0, asked.start + size - 1 - length * size) // size * is_first
+    lengths = hit.new_tensor([length + loaded])
+    growth = manager.growth(lengths, hit.new_tensor([asked.end]), hit.new_tensor([asked.slots]), is_first)
+    source = hit[:0] if is_first else own_entry(manager, row)
+    whole = 0
+    if asked.whole:
+        end = hit.new_tensor([asked.whole])
+        whole = loaded + int(manager.growth(lengths, end, end, is_first).taken)
+        if manager.admission_cap is not None:
+            held = kept if is_first else manager.row(row)
+            whole = min(whole, max(0, manager.admission_cap - int((held != 0).sum())))
+    return Share(kept, loaded, growth, source, len(source) + (asked.hit % size > 0), whole)
 
 
 def private_copy(manager: SingleTypeKVCacheManager, row: int, block: Tensor) -> None:
@@ -129,62 +132,6 @@ def move_own_entry(manager: SingleTypeKVCacheManager, row: int, source: Tensor, 
     ledger.copies.append(group, source, block)
     ledger.fill(group, block, COPY)
     ledger.hand_offs.append(row, group, block, manager.tables.named_partial[row].long().view(1))
-
-
-def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls: Calls) -> None:
-    """Name what the rows hold once ``calls.ends`` tokens are computed (clauses Cache/...)."""
-    can_name = [i for i, request in enumerate(requests) if request.block_hashes]
-    if len(can_name) < len(requests):
-        # Without hashes a request has no names for what it holds.
-        requests = [requests[i] for i in can_name]
-        chosen = torch.tensor(can_name, dtype=torch.int64, device=calls.rows.device)
-        calls = Calls(*(column[chosen] for column in calls))
-    final = torch.minimum(calls.ends, calls.num_tokens)
-    cacheable = final - final % coordinator.alignment
-    unit = coordinator.pool.hash_block_size
-    boundaries = calls.num_prompt_tokens - calls.num_prompt_tokens % unit
-    for manager in coordinator.single_type_managers:
-        size, tables = manager.block_size, manager.tables
-        beyond = size * (cacheable > 0) if manager.use_eagle else 0
-        lengths = torch.minimum(final, cacheable + beyond)
-        cached = tables.num_cached[calls.rows].long()
-        full = torch.maximum(cached, lengths // size)
-        num_new = int((full - cached).sum())
-        if num_new:
-            owner, k = ragged(full - cached, num_new)
-            is_kept = manager.is_kept(cached[owner] + k)
-            owner, k = owner[is_kept], k[is_kept]
-            _name(manager, requests, calls, owner, (cached[owner] + k + 1) * size)
-            put(tables.num_cached, calls.rows, full)
-        if coordinator.alignment < size:
-            named = tables.named_partial[calls.rows].long()
-            due = manager.names_partial(named, boundaries, calls.ends, lengths) & (boundaries % size > 0)
-            owner = due.nonzero().view(-1)
-            _name(manager, requests, calls, owner, boundaries[owner])
-            put(tables.named_partial, calls.rows[owner], boundaries[owner])
-
-
-def _name(
-    manager: SingleTypeKVCacheManager,
-    requests: Sequence[Request],
-    calls: Calls,
-    owner: Tensor,
-    num_tokens: Tensor,
-) -> None:
-    """Give the blocks in which prefixes of ``num_tokens`` [n] end, of the calls ``owner`` [n], their keys."""
-    if not len(owner):
-        return
-    pool, rows = manager.block_pool, calls.rows[owner]
-    blocks = manager.tables.blocks[rows, (num_tokens - 1) // manager.block_size].long()
-    is_there = blocks != 0
-    owner, rows, blocks, num_tokens = owner[is_there], rows[is_there], blocks[is_there], num_tokens[is_there]
-    hashes = [
-        requests[i].block_hashes[length // pool.hash_block_size - 1]
-        for i, length in zip(owner.tolist(), num_tokens.tolist(), strict=True)
-    ]
-    names = names_of_hashes(hashes, torch.full_like(blocks, manager.kv_cache_group_id))
-    new = pool.keys.add(blocks, names, num_tokens, manager.keeps_keys)
-    manager.ledger.publish(rows[new], blocks[new], names.at(new), num_tokens[new])
 
 
 def is_taken_by_others(manager: SingleTypeKVCacheManager, row: int) -> bool:

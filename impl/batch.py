@@ -6,9 +6,10 @@ import torch
 
 from pagedkv.spec import Request
 
-from .allocation import calls_of, publish
+from .calls import calls_of
 from .coordinator import KVCacheCoordinator
 from .layout import NOBODY
+from .naming import publish
 from .ops.fixed import ragged
 
 Rows = Sequence[Sequence[int]]
@@ -20,16 +21,18 @@ def serve(
     requests: Sequence[Request],
     starts: Sequence[int],
     ends: Sequence[int],
+    spare: int,
     publishes: bool,
     alone: Callable[[Request, int], Rows | None],
 ) -> list[Rows | None]:
     """Serve requests in order, without hits: together if the calls add up, else one half after the other.
 
-    ``alone`` serves one request with so many tokens. Answers the new entries, or None for whoever got none.
+    ``alone`` serves one request with so many tokens; several at once leave ``spare`` blocks free. Answers the
+    new entries, or None for whoever got none.
     """
     if not requests:
         return []
-    rows = allocate_many(coordinator, requests, starts, ends, publishes)
+    rows = allocate_many(coordinator, requests, starts, ends, spare, publishes)
     if rows is not None:
         return [*rows]
     if len(requests) == 1:
@@ -37,7 +40,7 @@ def serve(
     half = len(requests) // 2
     answers: list[Rows | None] = []
     for part in (slice(half), slice(half, None)):
-        answers += serve(coordinator, requests[part], starts[part], ends[part], publishes, alone)
+        answers += serve(coordinator, requests[part], starts[part], ends[part], spare, publishes, alone)
     return answers
 
 
@@ -46,6 +49,7 @@ def allocate_many(
     requests: Sequence[Request],
     starts: Sequence[int],
     ends: Sequence[int],
+    spare: int,
     publishes: bool,
 ) -> list[Rows] | None:
     """Places for running requests, all in one go.
@@ -58,9 +62,9 @@ def allocate_many(
     if NOBODY in rows or len(set(rows)) < len(rows):
         return None
     calls = calls_of(requests, rows, starts, ends, pool.device)
-    growths = [m.growth(m.tables.length[calls.rows].long(), calls.ends, False) for m in managers]
+    growths = [m.growth(m.tables.length[calls.rows].long(), calls.ends, calls.ends, False) for m in managers]
     taken = torch.stack([growth.taken for growth in growths], 1)
-    if int(taken.sum()) > pool.queue.free:
+    if int(taken.sum()) > pool.queue.free - spare:
         return None
     skips = [m.skippable(calls.rows, calls.num_processed) for m in managers]
     for manager, (_, _, blocks) in zip(managers, skips, strict=True):
@@ -77,7 +81,9 @@ def allocate_many(
     answered = []
     for g, manager in enumerate(managers):
         owner, k = ragged(taken[:, g], int(taken[:, g].sum()))
-        entries, counts = manager.append(calls.rows, growths[g], blocks[begins[owner, g] + k])
+        new = blocks[begins[owner, g] + k]
+        entries, counts = manager.append(calls.rows, growths[g], new)
+        manager.list_new(new)
         answered.append([ids.tolist() for ids in entries.split(counts.tolist())])
         ledger.fill(g, *manager.written(calls.rows, calls.starts, calls.ends))
     if publishes:

@@ -17,7 +17,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock
 from pagedkv.spec.clauses import hit
-from pagedkv.spec.deployment import check_groups
+from pagedkv.spec.deployment import check_groups, check_retention
 
 from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
 from .ledger import Ledger
@@ -40,15 +40,30 @@ class KVCacheCoordinator:
     """The managers of all groups, which share a pool and a ledger."""
 
     def __init__(
-        self, kv_cache_config: KVCacheConfig, pool: BlockPool, scheduler_block_size: int, use_eagle: bool
+        self,
+        kv_cache_config: KVCacheConfig,
+        pool: BlockPool,
+        scheduler_block_size: int,
+        use_eagle: bool,
+        max_model_len: int,
+        max_in_flight_tokens: int | None,
+        retention_interval: int | None,
+        resend_boundaries: bool,
     ) -> None:
         check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle)
+        check_retention(retention_interval, scheduler_block_size)
         groups = kv_cache_config.kv_cache_groups
         self.pool = pool
         self.ledger = Ledger(pool.num_gpu_blocks, pool.device)
         self.single_type_managers = tuple(
             _MANAGERS[type(group.kv_cache_spec)](
-                group.kv_cache_spec, pool, pool.enable_caching, g, scheduler_block_size, ledger=self.ledger
+                group.kv_cache_spec,
+                pool,
+                pool.enable_caching,
+                g,
+                scheduler_block_size,
+                needs_kv_cache_zeroing=kv_cache_config.needs_kv_cache_zeroing,
+                ledger=self.ledger,
             )
             for g, group in enumerate(groups)
         )
@@ -59,6 +74,18 @@ class KVCacheCoordinator:
         for manager in self.single_type_managers:
             manager.alignment_tokens = self.alignment
             manager.use_eagle = manager.kv_cache_spec in drops
+            manager.retention_interval = retention_interval
+            if max_in_flight_tokens is not None:
+                manager.admission_cap = manager.admission_cap_of(
+                    manager.kv_cache_spec, max_in_flight_tokens, max_model_len
+                )
+        self.resend_margin: int | None = None
+        if resend_boundaries:
+            # Where all is read, what a draft model gives up is kept; where ends are read, they lie before it.
+            sizes = [m.block_size for m in self.single_type_managers if m.use_eagle and m.keeps_keys]
+            self.resend_margin = min(self.alignment, max(sizes, default=0))
+            for manager in self.single_type_managers:
+                manager.resend_margin = self.resend_margin if manager.lets_go else 0
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""
@@ -115,6 +142,12 @@ class KVCacheCoordinator:
             )
         managers = self.single_type_managers
         return tuple(row[: num_tokens // m.block_size] for row, m in zip(rows, managers, strict=True))
+
+    def resend_length(self, num_prompt_tokens: int) -> int:
+        """The longest prefix that the same prompt could hit, 0 where nobody keeps it for that."""
+        if self.resend_margin is None:
+            return 0
+        return max(0, (num_prompt_tokens - self.resend_margin - 1) // self.alignment) * self.alignment
 
     def _grain(self, scheduler_block_size: int) -> int:
         """The grain of hits in tokens (clause Hit/aligned)."""

@@ -1,6 +1,7 @@
 """What an operation refuses before it changes anything."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pagedkv.spec import Request, ValuePreconditionError, require
 from pagedkv.spec.blocks import KVCacheBlock
@@ -13,22 +14,45 @@ from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
 
 
-def checked_start(request: Request, num_new_tokens: int, hit: int, max_model_len: int) -> int:
-    """Where the new tokens begin. Refuses none, and more than a request can have."""
+class Counts(NamedTuple):
+    """How much a call asks for: tokens, and blocks that stay free."""
+
+    num_new_tokens: int
+    num_new_computed_tokens: int = 0
+    num_external_computed_tokens: int = 0
+    num_lookahead_tokens: int = 0
+    reserved_blocks: int = 0
+
+
+def check_counts(request: Request, counts: Counts, max_model_len: int) -> tuple[int, int, int]:
+    """Where the request goes on, where its new tokens begin and where they end.
+
+    Refuses a call that asks for nothing, for less than nothing, or for more than a request can have.
+    """
+    given = ", ".join(f"{name} is {value!r}" for name, value in counts._asdict().items())
     require(
-        isinstance(num_new_tokens, int) and isinstance(hit, int),
+        all(isinstance(count, int) for count in counts),
         allocation.ASKS_FOR_SOMETHING,
-        f"num_new_tokens is {num_new_tokens!r}, num_new_computed_tokens is {hit!r}: both are whole numbers",
+        f"{given}: all are whole numbers",
         ValuePreconditionError,
     )
-    start = request.num_computed_tokens + hit
+    num_new, hit, num_external, *others = counts
+    local = request.num_computed_tokens + hit
+    start = local + num_external
     require(
-        0 < num_new_tokens <= max_model_len - start,
+        min(num_new, num_external, *others) >= 0
+        and num_new + num_external > 0
+        and num_new <= max_model_len - start,
         allocation.ASKS_FOR_SOMETHING,
-        f"num_new_tokens is {num_new_tokens} after {start} tokens, max_model_len is {max_model_len}",
+        f"{given}, after {request.num_computed_tokens} tokens, max_model_len is {max_model_len}",
         ValuePreconditionError,
     )
-    return start
+    require(
+        not num_external or start < request.num_tokens,
+        allocation.LOAD_LEAVES_A_TOKEN,
+        f"{given}, after {local} tokens of request {request.request_id!r}, which has {request.num_tokens}",
+    )
+    return local, start, start + num_new
 
 
 def check_names(pool: BlockPool, request: Request) -> None:
@@ -41,25 +65,26 @@ def check_names(pool: BlockPool, request: Request) -> None:
 def check_hit(
     managers: Sequence[SingleTypeKVCacheManager],
     request: Request,
-    hit: int,
+    counts: Counts,
     rows: Sequence[Sequence[KVCacheBlock]],
 ) -> None:
-    """Refuse a hit that does not fill its rows, or that the request has no use for any more."""
+    """Refuse a hit, or a load after it, that does not fill its rows or that the request has no use for."""
+    hit, loads = counts.num_new_computed_tokens, counts.num_external_computed_tokens > 0
     has_table = request.request_id in managers[0].ledger.rows
     require(
         len(rows) == len(managers),
         allocation.FITS_THE_HIT,
         f"new_computed_blocks has {len(rows)} groups, there are {len(managers)}",
     )
-    excess = [len(row) * manager.block_size - hit for row, manager in zip(rows, managers, strict=True)]
-    fills = all(0 <= e < manager.block_size for e, manager in zip(excess, managers, strict=True))
-    is_whole = not any(_has_gap(manager, hit, row) for row, manager in zip(rows, managers, strict=True))
-    is_due = not hit or not (has_table or request.num_computed_tokens)
+    start = request.num_computed_tokens + hit + counts.num_external_computed_tokens
+    fits = all(_fits(manager, hit, start, loads, row) for manager, row in zip(managers, rows, strict=True))
+    is_due = not (hit or loads) or not (has_table or request.num_computed_tokens)
     require(
-        hit >= 0 and fills and is_whole and is_due,
+        hit >= 0 and fits and is_due,
         allocation.FITS_THE_HIT,
         f"request {request.request_id!r} takes {hit} tokens in {[len(row) for row in rows]} blocks per "
-        f"group, {request.num_computed_tokens} are computed, it {'has a' if has_table else 'has no'} table",
+        f"group and {counts.num_external_computed_tokens} external ones, {request.num_computed_tokens} are "
+        f"computed, it {'has a' if has_table else 'has no'} table",
     )
 
 
@@ -80,10 +105,21 @@ def checked_batch(
         )
     for tokens in new_token_ids or ():
         encode_token_ids([tokens] if isinstance(tokens, int) else tokens)
-    return [checked_start(r, count, 0, max_model_len) for r, count in zip(requests, counts, strict=True)]
+    return [
+        check_counts(r, Counts(count), max_model_len)[1] for r, count in zip(requests, counts, strict=True)
+    ]
 
 
-def _has_gap(manager: SingleTypeKVCacheManager, hit: int, row: Sequence[KVCacheBlock]) -> bool:
-    """Whether a block lacks that the step after the hit reads."""
-    first = manager.get_num_skipped_tokens(hit) // manager.block_size
-    return any(block.is_null for block in row[first:])
+def _fits(
+    manager: SingleTypeKVCacheManager, hit: int, start: int, loads: bool, row: Sequence[KVCacheBlock]
+) -> bool:
+    """Whether a row has what a hit has, and no gap that the step from ``start`` on reads.
+
+    A load begins with blocks, and brings the state that the request goes on from.
+    """
+    lacking = hit - len(row) * manager.block_size
+    may_lack = loads and not manager.keeps_keys
+    is_wide = -manager.block_size < lacking and (lacking <= 0 or may_lack)
+    first = manager.get_num_skipped_tokens(start) // manager.block_size
+    has_gap = any(block.is_null for block in row[first:])
+    return is_wide and not has_gap and not (loads and hit % manager.block_size)

@@ -60,15 +60,18 @@ class SlidingWindowManager(AttentionManager):
         """As far back as the window of the next token goes."""
         return (num_processed + 1 - reach).clamp(min=0)
 
-    def is_kept(self, blocks: Tensor) -> Tensor:
-        """Those that a hit at the next multiple of the alignment can read, with EAGLE one beyond it too."""
-        size, reach, spare = self.block_size, self.reach(self.kv_cache_spec), self.block_size * self.use_eagle
-        window = (reach + size - 2) // size * size + spare
-        if window >= self.alignment_tokens:
-            return super().is_kept(blocks)
-        ends = (blocks + 1) * size
-        hits = (ends - spare + self.alignment_tokens - 1) // self.alignment_tokens * self.alignment_tokens
-        return (ends > spare) & (ends > hits + 1 - reach)
+    @classmethod
+    def spacing(cls, alignment: int, retention: int | None) -> int | None:
+        """That of all hits, unless there is an interval."""
+        return alignment if retention is None else retention
+
+    @classmethod
+    def admission_cap_of(
+        cls, kv_cache_spec: KVCacheSpec, max_in_flight_tokens: int, max_model_len: int
+    ) -> int | None:
+        """What the window and the tokens in flight cover, which may begin inside a block."""
+        size, span = kv_cache_spec.block_size, cls.reach(kv_cache_spec) + max_in_flight_tokens - 1
+        return (min(span, max_model_len) + 2 * size - 1) // size
 
 
 class ChunkedLocalAttentionManager(AttentionManager):
@@ -87,6 +90,14 @@ class ChunkedLocalAttentionManager(AttentionManager):
         """The start of the next token's chunk."""
         return num_processed // reach * reach
 
+    @classmethod
+    def admission_cap_of(
+        cls, kv_cache_spec: KVCacheSpec, max_in_flight_tokens: int, max_model_len: int
+    ) -> int | None:
+        """What a chunk and the tokens in flight cover."""
+        size, span = kv_cache_spec.block_size, cls.reach(kv_cache_spec) + max_in_flight_tokens
+        return (min(span, max_model_len) + size - 1) // size
+
 
 class MambaManager(SingleTypeKVCacheManager):
     """A group of recurrent states in "align" mode. Blocks are overwritten."""
@@ -99,11 +110,21 @@ class MambaManager(SingleTypeKVCacheManager):
         super().__init__(kv_cache_spec, *args, **kwargs)  # type: ignore[arg-type]
 
     @classmethod
+    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
+        """The next token and the last one, where the state stands."""
+        return 2
+
+    @classmethod
     def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
         """A state is read where it stands."""
         return (num_processed - 1).clamp(min=0)
 
-    def growth(self, lengths: Tensor, ends: Tensor, is_first: bool) -> Growth:
+    @classmethod
+    def spacing(cls, alignment: int, retention: int | None) -> int | None:
+        """All are kept, unless there is an interval."""
+        return retention
+
+    def growth(self, lengths: Tensor, ends: Tensor, slots: Tensor, is_first: bool) -> Growth:
         """A place for the running state and for its speculative successors; those passed are used again."""
         speculative = cast(MambaSpec, self.kv_cache_spec).num_speculative_blocks
         running = (ends - 1) // self.block_size

@@ -31,6 +31,8 @@ class Ledger:
         """Group, source, destination."""
         self.hand_offs = Records(4, device)
         """Row, group, block, tokens."""
+        self.new = Records(2, device)
+        """Group, block: what the worker zeroes before the step."""
         self.pins = Records(2, device)
         """Row, block."""
         self.filled = Records(3, device)
@@ -92,6 +94,13 @@ class Ledger:
         self.pins.append(entries[:, 0], entries[:, 2])
         self.hand_offs.clear()
         return entries
+
+    def take_new(self, group: int) -> Tensor:
+        """Drain the blocks of a group that are to be zeroed, int64 [n]."""
+        is_its = self.new.rows[:, 0] == group
+        blocks = self.new.rows[is_its, 1]
+        self.new.keep(~is_its)
+        return blocks
 
     # The pass
 

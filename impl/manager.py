@@ -10,24 +10,27 @@ from pagedkv.spec import (
     KVCacheBlockCopy,
     KVCacheConfig,
     Request,
+    RequestStatus,
     Snapshot,
-    ValuePreconditionError,
     require,
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks, ids_of
-from pagedkv.spec.clauses import config, freeing
-from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec.clauses import allocation, freeing
+from pagedkv.spec.deployment import check_limits, refuse_uncovered
 from pagedkv.spec.requests import appended
 
-from .allocation import allocate, calls_of, is_taken_by_others, publish
+from .allocation import allocate, is_taken_by_others
 from .batch import serve
+from .calls import Asked, calls_of
 from .coordinator import KVCacheCoordinator
-from .guards import check_hit, check_names, checked_batch, checked_start
+from .guards import Counts, check_counts, check_hit, check_names, checked_batch
+from .naming import publish
 from .pool import BlockPool
 from .snapshot import snapshot_of
+from .views import Views
 
 
-class KVCacheManager:
+class KVCacheManager(Views):
     """Gives requests blocks for their tokens, out of the cache where a prefix is known.
 
     Its state is tensors on ``device``. Single-threaded. Every operation first refuses what its clauses
@@ -50,22 +53,17 @@ class KVCacheManager:
         pcp_world_size: int = 1,
         metrics_collector: object = None,
         watermark: float = 0.0,
+        retention_interval: int | None = None,
+        resend_boundaries: bool = False,
         device: torch.device | str = "cpu",
     ) -> None:
-        require(
-            max_model_len > 0,
-            config.SIZES_ARE_POSITIVE,
-            f"max_model_len is {max_model_len}",
-            ValuePreconditionError,
-        )
+        check_limits(max_model_len, max_in_flight_tokens, watermark)
         refuse_uncovered(
-            max_in_flight_tokens=(max_in_flight_tokens, None),
             num_prefill_lookahead=(num_prefill_lookahead, 0),
             log_stats=(log_stats, False),
             dcp_world_size=(dcp_world_size, 1),
             pcp_world_size=(pcp_world_size, 1),
             metrics_collector=(metrics_collector, None),
-            watermark=(watermark, 0.0),
         )
         self.kv_cache_config = kv_cache_config
         self.max_model_len = max_model_len
@@ -74,9 +72,17 @@ class KVCacheManager:
             kv_cache_config.num_blocks, enable_caching, hash_block_size, enable_kv_cache_events, device
         )
         self.coordinator = KVCacheCoordinator(
-            kv_cache_config, self.block_pool, scheduler_block_size, use_eagle
+            kv_cache_config,
+            self.block_pool,
+            scheduler_block_size,
+            use_eagle,
+            max_model_len,
+            max_in_flight_tokens,
+            retention_interval,
+            resend_boundaries,
         )
-        self._managers, self._ledger = self.coordinator.single_type_managers, self.coordinator.ledger
+        share, whole = watermark.as_integer_ratio()
+        self.watermark_blocks = kv_cache_config.num_blocks * share // whole
 
     def copy(self) -> "KVCacheManager":
         """An independent manager in the same state."""
@@ -84,65 +90,11 @@ class KVCacheManager:
         vars(twin).update(vars(self))
         twin.block_pool = self.block_pool.copy()
         twin.coordinator = self.coordinator.copy(twin.block_pool)
-        twin._managers, twin._ledger = twin.coordinator.single_type_managers, twin.coordinator.ledger
         return twin
 
     def snapshot(self) -> Snapshot[BlockHashWithGroupId]:
         """All of the state, free of implementation."""
         return snapshot_of(self.coordinator)
-
-    # Lookups and views, which change nothing
-
-    @property
-    def usage(self) -> float:
-        """The held share of all blocks but null."""
-        return self.block_pool.get_usage()
-
-    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
-        """The longest cached prefix of the request: its blocks, its length in tokens, the junction."""
-        if request.skip_reading_prefix_cache or not self.enable_caching:
-            return self.create_kv_cache_blocks(tuple([] for _ in self._managers)), 0, 0
-        check_names(self.block_pool, request)
-        longest = request.num_tokens - 1
-        rows, length, junction = self.coordinator.find_longest_cache_hit(request.block_hashes, longest)
-        return self.create_kv_cache_blocks(rows), length, junction
-
-    def get_computed_blocks_for_connector(self, request: Request) -> tuple[KVCacheBlocks, int, int, bool]:
-        """The same for a connector that can fill in what some groups lack (clause Hit/divergent).
-
-        The last value says whether a group ends before the length answered.
-        """
-        is_read = self.enable_caching and not request.skip_reading_prefix_cache
-        if is_read and self.coordinator.has_attention_and_states:
-            check_names(self.block_pool, request)
-            longest = request.num_tokens - 1
-            rows, lengths = self.coordinator.find_longest_cache_hit_per_group(request.block_hashes, longest)
-            if lengths[0] == max(lengths):
-                return self.create_kv_cache_blocks(rows), lengths[0], 0, lengths[0] > min(lengths)
-        return (*self.get_computed_blocks(request), False)
-
-    def create_kv_cache_blocks(self, blocks: tuple[Sequence[KVCacheBlock], ...]) -> KVCacheBlocks:
-        """These blocks per group as one value."""
-        return KVCacheBlocks(blocks)
-
-    def truncate_computed_blocks(self, blocks: KVCacheBlocks, num_computed_tokens: int) -> KVCacheBlocks:
-        """``blocks`` cut at ``num_computed_tokens`` (clause Hit/truncation)."""
-        return self.create_kv_cache_blocks(self.coordinator.truncated(blocks.blocks, num_computed_tokens))
-
-    def get_blocks(self, request_id: str) -> KVCacheBlocks:
-        """The request's tables; empty for an unknown request."""
-        row = self._ledger.rows.get(request_id)
-        tables = [[] if row is None else manager.row(row).tolist() for manager in self._managers]
-        return self._as_blocks(tables)
-
-    def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
-        """The request's tables as ids."""
-        return self.get_blocks(request_id).get_block_ids()
-
-    def get_num_common_prefix_blocks(self, running_request_id: str) -> list[int]:
-        """Per group the leading blocks of this request that every request with a table holds."""
-        row = self._ledger.rows.get(running_request_id)
-        return [0 if row is None else manager.common_prefix(row) for manager in self._managers]
 
     # Allocation
 
@@ -160,32 +112,46 @@ class KVCacheManager:
         reserved_blocks: int = 0,
         has_scheduled_reqs: bool = True,
     ) -> KVCacheBlocks | None:
-        """Give the request places for ``num_new_tokens`` tokens after its computed ones and its hit.
+        """Give the request places for ``num_new_tokens`` tokens after those that are computed.
 
-        Answers the new blocks per group, or None when they do not fit now: then nothing has changed
-        but the entries that were skipped. ``delay_cache_blocks`` publishes no keys.
+        These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
+        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more.
+        Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
+        the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
+        the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
+        scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
-        refuse_uncovered(
-            num_lookahead_tokens=(num_lookahead_tokens, 0),
-            num_external_computed_tokens=(num_external_computed_tokens, 0),
-            num_encoder_tokens=(num_encoder_tokens, 0),
-            full_sequence_must_fit=(full_sequence_must_fit, False),
-            reserved_blocks=(reserved_blocks, 0),
+        refuse_uncovered(num_encoder_tokens=(num_encoder_tokens, 0))
+        blocks = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
+        counts = Counts(
+            num_new_tokens,
+            num_new_computed_tokens,
+            num_external_computed_tokens,
+            num_lookahead_tokens,
+            reserved_blocks,
         )
-        hit = num_new_computed_tokens
-        blocks = (
-            tuple([] for _ in self._managers) if new_computed_blocks is None else new_computed_blocks.blocks
-        )
-        start = checked_start(request, num_new_tokens, hit, self.max_model_len)
-        check_hit(self._managers, request, hit, blocks)
+        local, start, end = check_counts(request, counts, self.max_model_len)
         publishes = self.enable_caching and not delay_cache_blocks
         if publishes:
             check_names(self.block_pool, request)
-        hits = [self._tensor(ids_of(row)) for row in blocks]
-        num_processed = request.num_computed_tokens - request.num_in_flight_tokens
-        self.remove_skipped_blocks(request.request_id, num_processed)
-        end = start + num_new_tokens
-        answered = allocate(self.coordinator, request, hits, hit, start, end, publishes)
+        check_hit(self._managers, request, counts, blocks)
+        self.remove_skipped_blocks(
+            request.request_id, request.num_computed_tokens - request.num_in_flight_tokens
+        )
+        asked = Asked(
+            request,
+            [self._tensor(ids_of(row)) for row in blocks],
+            num_new_computed_tokens,
+            local,
+            start,
+            end,
+            slots=min(end + num_lookahead_tokens, self.max_model_len),
+            whole=max(end, min(request.num_tokens, self.max_model_len)) * full_sequence_must_fit,
+            spare=reserved_blocks + self._watermark(request) * has_scheduled_reqs,
+            lists_loaded=not delay_cache_blocks,
+            publishes=publishes,
+        )
+        answered = allocate(self.coordinator, asked)
         return None if answered is None else self._as_blocks([row.tolist() for row in answered])
 
     def allocate_slots_batch(
@@ -205,7 +171,8 @@ class KVCacheManager:
             for request in requests if self.enable_caching else ():
                 check_names(self.block_pool, request)
         ends = [start + count for start, count in zip(starts, counts, strict=True)]
-        rows = serve(self.coordinator, requests, starts, ends, self.enable_caching, self._alone)
+        spare = max(map(self._watermark, requests), default=0)
+        rows = serve(self.coordinator, requests, starts, ends, spare, self.enable_caching, self._alone)
         blocks = [None if one is None else self._as_blocks(one) for one in rows]
         return [one is not None for one in rows], blocks
 
@@ -238,6 +205,24 @@ class KVCacheManager:
         pairs = self._ledger.take_copies().tolist()
         retained = BlockList(self.block_pool, [block_id for pair in pairs for block_id in pair])
         return [KVCacheBlockCopy(*pair) for pair in pairs], list(retained)
+
+    def take_new_block_ids(self) -> list[int]:
+        """Drain the blocks that the worker zeroes before the step, group by group."""
+        return [block_id for manager in self._managers for block_id in manager.take_new_block_ids()]
+
+    def record_blocks_for_zeroing(self, request_id: str, start_token: int) -> None:
+        """List the request's blocks from ``start_token`` on, which a failed load has not filled."""
+        sizes = [manager.block_size for manager in self._managers if manager.lists_new_blocks]
+        require(
+            start_token >= 0 and not any(start_token % size for size in sizes),
+            allocation.LISTS_NEW_BLOCKS,
+            f"start_token is {start_token}, the block sizes are {sizes}",
+        )
+        row = self._ledger.rows.get(request_id)
+        if row is not None:
+            for manager in self._managers:
+                blocks = manager.row(row)[start_token // manager.block_size :]
+                manager.list_new(blocks[blocks != 0])
 
     def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
         """Drain the hand-offs: per request (group, block id, length), each block pinned until its free."""
@@ -288,12 +273,14 @@ class KVCacheManager:
         rows = [manager.end(row) for manager in self._managers]
         return [ledger.close(request.request_id), *rows]
 
+    def _watermark(self, request: Request) -> int:
+        """Blocks that stay free of this request while others are scheduled."""
+        is_admitted = request.status in (RequestStatus.PREEMPTED, RequestStatus.WAITING)
+        return self.watermark_blocks * is_admitted
+
     def _alone(self, request: Request, num_new_tokens: int) -> Sequence[Sequence[int]] | None:
         blocks = self.allocate_slots(request, num_new_tokens)
         return None if blocks is None else blocks.get_block_ids()
-
-    def _as_blocks(self, rows: Sequence[Sequence[int]]) -> KVCacheBlocks:
-        return self.create_kv_cache_blocks(tuple(BlockList(self.block_pool, row) for row in rows))
 
     def _tensor(self, values: Sequence[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.int64, device=self.block_pool.device)

@@ -37,6 +37,8 @@ class Scheduler:
         boundary = prompt // self.hash_block_size * self.hash_block_size
         if self.mamba_partial_cache_hit and boundary % size and max(0, last_state) < boundary < prompt:
             end = _nearer(boundary, start, end)
+        if getattr(self, "resend_boundaries", False):
+            end = _nearer(self.kv_cache_manager.coordinator.resend_length(prompt), start, end)
         return end - start
 
     def _get_local_prefix_cache_hit(self: Any, request: Request) -> tuple[KVCacheBlocks, int, int, bool]:

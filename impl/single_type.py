@@ -1,20 +1,20 @@
 """One group: its tables, and what every kind does with them, for one request or many at once."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, Self
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from pagedkv.spec import BlockHash, KVCacheSpec, require
-from pagedkv.spec.blocks import BlockList, KVCacheBlock
-from pagedkv.spec.clauses import config
+from pagedkv.spec import KVCacheSpec
+from pagedkv.spec.blocks import BlockList
 from pagedkv.spec.deployment import refuse_uncovered
 
+from .calls import Calls
+from .facts import Facts
 from .layout import Tables, cloned, grown
 from .ledger import Ledger
-from .lookup import Kind, Prefix, kind_hit
 from .ops.fixed import put, ragged
 from .pool import BlockPool
 
@@ -33,6 +33,12 @@ class Growth(NamedTuple):
     """Blocks from the pool."""
     moved_from: Tensor
 
+    @classmethod
+    def of_blocks(cls, num_blocks: int, rows: Tensor) -> "Growth":
+        """So many blocks from the pool for each of ``rows`` [n]."""
+        nothing = torch.zeros_like(rows)
+        return cls(nothing, nothing, nothing + num_blocks, nothing)
+
     @property
     def entries(self) -> Tensor:
         """All of them."""
@@ -48,14 +54,8 @@ class Skip(NamedTuple):
     block: Tensor
 
 
-class SingleTypeKVCacheManager(ABC):
+class SingleTypeKVCacheManager(Facts):
     """The state of one group. Its subclasses say what differs by kind."""
-
-    keeps_keys: ClassVar[bool]
-    """Whether blocks only grow, so that keys stay true while they are written on."""
-    lets_go: ClassVar[bool]
-    """Whether entries fall out of use while the request runs."""
-    supports_fine_grained_hash_lookup: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -70,18 +70,17 @@ class SingleTypeKVCacheManager(ABC):
         max_admission_blocks_per_request: int | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        refuse_uncovered(
-            dcp_world_size=(dcp_world_size, 1),
-            pcp_world_size=(pcp_world_size, 1),
-            needs_kv_cache_zeroing=(needs_kv_cache_zeroing, False),
-            max_admission_blocks_per_request=(max_admission_blocks_per_request, None),
-        )
+        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
         self.enable_caching = enable_caching
         self.kv_cache_group_id = kv_cache_group_id
         self.alignment_tokens = scheduler_block_size
         self.use_eagle = False
+        self.retention_interval: int | None = None
+        self.resend_margin: int | None = None
+        self.admission_cap = max_admission_blocks_per_request
+        self.lists_new_blocks = needs_kv_cache_zeroing and self.keeps_keys
         self.ledger = ledger or Ledger(block_pool.num_gpu_blocks, block_pool.device)
         self.tables = Tables.empty(_FIRST_ROWS, _FIRST_ENTRIES, block_pool.device)
 
@@ -94,25 +93,14 @@ class SingleTypeKVCacheManager(ABC):
 
     # What differs by kind
 
-    @classmethod
-    def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
-        """The length of the spec's windows or chunks, 0 where it has none."""
-        return 0
+    def growth(self, lengths: Tensor, ends: Tensor, slots: Tensor, is_first: bool) -> Growth:
+        """What rows of ``lengths`` [n] entries append for ``ends`` [n] tokens: one per started block.
 
-    @classmethod
-    @abstractmethod
-    def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
-        """The first position that a step after ``num_processed`` [n] tokens reads, int64 [n]."""
-
-    def growth(self, lengths: Tensor, ends: Tensor, is_first: bool) -> Growth:
-        """What rows of ``lengths`` [n] entries append for ``ends`` [n] tokens: one per started block."""
+        Draft models need places up to ``slots`` [n].
+        """
         nothing = torch.zeros_like(lengths)
-        missing = (ends - lengths * self.block_size).clamp(min=0)
+        missing = (slots - lengths * self.block_size).clamp(min=0)
         return Growth(nothing, nothing, (missing + self.block_size - 1) // self.block_size, nothing)
-
-    def is_kept(self, blocks: Tensor) -> Tensor:
-        """Which of the blocks at these places of a row [n] become keys."""
-        return torch.ones_like(blocks, dtype=torch.bool)
 
     @abstractmethod
     def reads_before_forward(self, row: Tensor, hit: int) -> Tensor:
@@ -124,19 +112,6 @@ class SingleTypeKVCacheManager(ABC):
 
         All are [n]; ``named`` is what was named before, 0 for nothing.
         """
-
-    @classmethod
-    def kind(cls, kv_cache_spec: KVCacheSpec, groups: Sequence[int], drops_for_eagle: bool) -> Kind:
-        """Groups of this spec, as a lookup asks them."""
-        reach = cls.reach(kv_cache_spec)
-        return Kind(
-            tuple(groups),
-            kv_cache_spec.block_size,
-            lambda num_processed: cls.first_read(num_processed, reach),
-            cls.lets_go,
-            cls.keeps_keys,
-            drops_for_eagle and cls.keeps_keys,
-        )
 
     # Standard names
 
@@ -155,38 +130,38 @@ class SingleTypeKVCacheManager(ABC):
         """By request, up to which block keys were made."""
         return {r: int(self.tables.num_cached[row]) for r, row in self.ledger.rows.items()}
 
-    @classmethod
-    def find_longest_cache_hit(
-        cls,
-        block_hashes: Sequence[BlockHash],
-        max_length: int,
-        kv_cache_group_ids: Sequence[int],
-        block_pool: BlockPool,
-        kv_cache_spec: KVCacheSpec,
-        drop_eagle_block: bool,
-        alignment_tokens: int,
-        dcp_world_size: int = 1,
-        pcp_world_size: int = 1,
-    ) -> tuple[tuple[Sequence[KVCacheBlock], ...], int]:
-        """The hit of these groups, asked alone: blocks per group and length in tokens. Changes nothing."""
-        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
-        unit, size = block_pool.hash_block_size, kv_cache_spec.block_size
-        require(
-            alignment_tokens % size == 0 or alignment_tokens == unit,
-            config.SIZES_DIVIDE,
-            f"alignment_tokens is {alignment_tokens}, the unit {unit}, the block size {size}",
-        )
-        prefix = Prefix(block_pool, block_hashes, max_length)
-        found = kind_hit(
-            prefix, cls.kind(kv_cache_spec, kv_cache_group_ids, drop_eagle_block), alignment_tokens
-        )
-        rows = found.rows(found.length, size)
-        return tuple(BlockList(block_pool, row.tolist()) for row in rows), found.length
-
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         """Leading tokens that no step after ``num_computed_tokens`` tokens reads."""
         processed = torch.tensor([num_computed_tokens])
         return int(self.first_read(processed, self.reach(self.kv_cache_spec)))
+
+    def take_new_block_ids(self) -> list[int]:
+        """Drain the blocks to zero before the step."""
+        return self.ledger.take_new(self.kv_cache_group_id).tolist()
+
+    # Keys
+
+    def is_kept(self, blocks: Tensor, boundaries: Tensor) -> Tensor:
+        """Which of the blocks at these places of rows [n] become keys; hits end at ``boundaries`` [n, m]."""
+        alignment, spec, retention = self.alignment_tokens, self.kv_cache_spec, self.retention_interval
+        is_kept = self.kept(blocks, alignment, spec, self.use_eagle, retention, boundaries)
+        return torch.ones_like(blocks, dtype=torch.bool) if is_kept is None else is_kept
+
+    def boundaries(self, calls: Calls) -> Tensor:
+        """Lengths that are known to be asked for, int64 [n, m], before they are rounded to where hits end."""
+        last = calls.num_prompt_tokens - 1
+        resent = [] if self.resend_margin is None else [last - self.resend_margin]
+        return torch.stack([last, calls.junctions, *resent], 1)
+
+    def inner_boundaries(self, num_prompt_tokens: Tensor) -> list[Tensor]:
+        """Lengths, each [n], which become keys where they lie inside blocks: those of a request ascend."""
+        unit, alignment = self.block_pool.hash_block_size, self.alignment_tokens
+        if alignment >= self.block_size:
+            return []
+        ends = [num_prompt_tokens // unit * unit]
+        if self.resend_margin is not None:
+            ends.insert(0, (num_prompt_tokens - self.resend_margin - 1).clamp(min=0) // alignment * alignment)
+        return ends
 
     # Rows
 
@@ -226,6 +201,11 @@ class SingleTypeKVCacheManager(ABC):
         put(self.tables.blocks, (row, lengths[owner] + k), values)
         put(self.tables.length, rows, ends)
         return values, counts
+
+    def list_new(self, blocks: Tensor) -> None:
+        """Note ``blocks`` [n] for zeroing, if the worker zeroes those of the group."""
+        if self.lists_new_blocks and len(blocks):
+            self.ledger.new.append(self.kv_cache_group_id, blocks)
 
     def written(self, rows: Tensor, starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
         """The blocks that hold tokens ``starts`` to ``ends`` of these rows [n], and whose they are."""

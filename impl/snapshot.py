@@ -37,6 +37,9 @@ def snapshot_of(coordinator: KVCacheCoordinator) -> Snapshot[BlockHashWithGroupI
         ),
         pins=pins,
         marks=_marks(coordinator, ledger, names),
+        to_zero=tuple(
+            tuple(ledger.new.rows[ledger.new.rows[:, 0] == m.kv_cache_group_id, 1].tolist()) for m in managers
+        ),
     )
 
 
@@ -44,8 +47,10 @@ def _marks(
     coordinator: KVCacheCoordinator, ledger: Ledger, names: dict[int, str]
 ) -> Marks[BlockHashWithGroupId]:
     managers = coordinator.single_type_managers
+    # A block that several groups had in one pass may be marked again: the last mark of each counts.
+    fillers = {(group, block): filler for group, block, filler in ledger.filled.rows.tolist()}
     filled: list[set[int]] = [set() for _ in managers]
-    for group, block, filler in ledger.filled.rows.tolist():
+    for (group, block), filler in fillers.items():
         if filler != WITHDRAWN:
             filled[group].add(block)
     published: list[set[tuple[str, int, BlockHashWithGroupId]]] = [set() for _ in managers]

@@ -121,7 +121,7 @@ class KVCacheCoordinator:
         ]
         self.resend_margin = max(given_up, default=0) if resend_boundaries else None
         for manager in self.single_type_managers if resend_boundaries else ():
-            manager.resend_margin = self.resend_margin if manager.reads == "state" else 0
+            manager.resend_margin = 0 if manager.reads == "prefix" else self.resend_margin
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""

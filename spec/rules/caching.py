@@ -31,8 +31,9 @@ def is_kept(
     """Whether block ``i`` of a group becomes a key: whether a hit that is meant to be found reads it.
 
     Hits are found by ``alignment``, with a ``retention`` interval once in so many tokens, and at the
-    ``boundaries``, each rounded down to the alignment. With EAGLE a hit in a window reads one block beyond
-    its end as well. An interval is for windows and states; chunks and full attention keep all.
+    ``boundaries``, each rounded down to the alignment, where that leaves something. With EAGLE a hit in a
+    window reads one block beyond its end as well. An interval is for windows and states; chunks and full
+    attention keep all.
     """
     if reads in ("prefix", "chunk") or (reads == "state" and retention is None):
         return True
@@ -43,7 +44,7 @@ def is_kept(
         return True
     lengths = [floor_to(boundary, alignment) for boundary in boundaries]
     ends = [length // block_size + spare for length in lengths if length > 0]
-    return retention is not None and any(end - read <= i < end for end in ends)
+    return any(end - read <= i < end for end in ends)
 
 
 def keeps_all(

@@ -15,7 +15,9 @@ SHORT, LONG = BLOCK + 8, 50 * BLOCK + 8
 def busy(num_tokens: int, **options: Any) -> tuple[KVCacheManager, list[Request]]:
     """A manager and its requests: two that run, one that is done, and one whose work was withdrawn."""
     num_blocks = 30 + 3 * num_tokens // BLOCK
-    manager: KVCacheManager = hybrid(load("impl"), BLOCK, num_blocks=num_blocks, speculative=1, **options)
+    manager: KVCacheManager = hybrid(
+        load("impl"), BLOCK, num_blocks=num_blocks, speculative=1, zeroes=True, **options
+    )
     done = publish(manager, "done", words(num_tokens, first=5000))
     older = publish(manager, "older", words(num_tokens))
     younger = publish(manager, "younger", words(num_tokens))
@@ -52,6 +54,7 @@ def sorts_held(state: Snapshot[BlockHashWithGroupId], withdrawn: Request) -> dic
         "secondary keys": any(len(keys) > 1 for keys in state.keys),
         "moved entries": bool(state.copies and state.hand_offs),
         "pins": bool(pinned),
+        "blocks to zero": any(state.to_zero),
         "retentions": sum(retained) > 0 and min(retained) == 0,
         "withdrawn work": not gone & state.index.keys() and withdrawn.request_id not in state.tables,
         "keys of this pass": any(marks.published),

@@ -48,6 +48,8 @@ OPERATIONS: dict[str, Operation] = {
     "remove_skipped_blocks": lambda m, r: m.remove_skipped_blocks(r[1].request_id, r[1].num_tokens + 12),
     "new_step_starts": lambda m, r: m.new_step_starts(),
     "take_kv_cache_block_copies": lambda m, r: m.take_kv_cache_block_copies(),
+    "take_new_block_ids": lambda m, r: m.take_new_block_ids(),
+    "record_blocks_for_zeroing": lambda m, r: m.record_blocks_for_zeroing(r[0].request_id, 0),
     "take_partial_tail_offloads": lambda m, r: m.take_partial_tail_offloads(),
     "free": lambda m, r: m.free(r[0]),
     "pop_blocks_for_free": lambda m, r: m.pop_blocks_for_free(r[1], withdraw=True),

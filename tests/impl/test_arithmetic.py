@@ -1,6 +1,7 @@
-"""Growth, entries that fall out of use, names and hits: each as the rule of the specification says."""
+"""Growth, entries that fall out of use, keys, claims and hits: each as the rule of the specification says."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import get_args
@@ -12,12 +13,14 @@ from pagedkv.impl import (
     BlockPool,
     ChunkedLocalAttentionManager,
     FullAttentionManager,
+    KVCacheManager,
     MambaManager,
     SlidingWindowManager,
 )
 from pagedkv.impl.single_type import SingleTypeKVCacheManager
-from pagedkv.spec import BlockHash
-from pagedkv.spec.rules.caching import is_kept
+from pagedkv.spec import BlockHash, KVCacheConfig, KVCacheGroupSpec, KVCacheSpec
+from pagedkv.spec.rules.admission import admission_cap, watermark_blocks
+from pagedkv.spec.rules.caching import is_kept, keeps_all, resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.rules.reach import Reads, skipped_entries
 from pagedkv.spec.rules.rows import attention_growth, mamba_growth
@@ -37,7 +40,8 @@ def test_growth_of_attention_is_that_of_the_rule() -> None:
         manager = FullAttentionManager(attention(size), BlockPool(2, True, 1), True, 0, size)
         cases = list(product(range(7), range(1, 20)))
         lengths, ends = columns(cases)
-        padding, moved, taken, _ = manager.growth(lengths, ends, False)
+        # It has places as far as draft models look, whatever the step computes.
+        padding, moved, taken, _ = manager.growth(lengths, ends // 2, ends, False)
         expected = [attention_growth(length, end, size) for length, end in cases]
         assert taken.tolist() == [growth.taken for growth in expected]
         assert padding.tolist() == moved.tolist() == [0] * len(cases)
@@ -51,7 +55,7 @@ def test_growth_of_states_is_that_of_the_rule(is_first: bool) -> None:
         least = 0 if is_first else 1 + speculative
         cases = list(product(range(least, least + 6), range(1, 24)))
         lengths, ends = columns(cases)
-        growth = manager.growth(lengths, ends, is_first)
+        growth = manager.growth(lengths, ends, ends + 5, is_first)
         for case, mine in zip(cases, zip(*(column.tolist() for column in growth), strict=True), strict=True):
             rule = mamba_growth(*case, size, speculative, is_first)
             padding, moved, taken, moved_from = mine
@@ -91,16 +95,84 @@ def test_entries_fall_out_of_use_as_the_rule_says() -> None:
             assert manager.row(0).tolist() == [0] * len(expected) + list(range(len(expected) + 1, 9))
 
 
-def test_blocks_of_windows_are_kept_as_the_rule_says() -> None:
-    blocks = torch.arange(40)
-    answers = set[bool]()
-    for size, reach, per_hit, is_eagle in product((1, 2, 3), range(1, 14), (1, 2, 3, 5), (False, True)):
-        manager = SlidingWindowManager(window(size, reach), BlockPool(2, True, 1), True, 0, per_hit * size)
-        manager.use_eagle = is_eagle
-        rule = [is_kept("window", i, size, reach, per_hit * size, is_eagle) for i in range(40)]
-        assert manager.is_kept(blocks).tolist() == rule, (size, reach, per_hit, is_eagle)
-        answers.update(rule)
-    assert answers == {False, True}
+def kinds_of(size: int, reach: int) -> list[tuple[type[SingleTypeKVCacheManager], KVCacheSpec, Reads, int]]:
+    """All kinds with one reach, and what the rules call them."""
+    return [
+        (FullAttentionManager, attention(size), "prefix", 0),
+        (SlidingWindowManager, window(size, reach), "window", reach),
+        (ChunkedLocalAttentionManager, chunked(size, reach), "chunk", reach),
+        (MambaManager, states(size), "state", 0),
+    ]
+
+
+def test_blocks_are_kept_as_the_rule_says() -> None:
+    blocks, reasons = 24, set[tuple[Reads, str]]()
+    for size, per_hit, is_eagle in product((1, 2, 3), (1, 2, 4), (False, True)):
+        grain = per_hit * size
+        for reach, retention in product((1, 2, 3, 5, 8, 12), (None, 0, grain, 3 * grain)):
+            for (manager, spec, reads, tail), junction in product(kinds_of(size, reach), (0, 13)):
+                boundaries = [20, -7, junction]
+                mask = manager.reachable_block_mask(0, blocks, grain, spec, is_eagle, retention, boundaries)
+                numbers = (size, tail, grain, is_eagle, retention)
+                rule = [is_kept(reads, i, *numbers, boundaries) for i in range(blocks)]
+                assert (mask is None) == keeps_all(reads, *numbers), (reads, numbers)
+                assert (mask or [True] * blocks) == rule, (reads, numbers, boundaries)
+                later = manager.reachable_block_mask(5, 9, grain, spec, is_eagle, retention, boundaries)
+                assert (later or [True] * 4) == rule[5:9]
+                reasons.add((reads, "all" if mask is None else "some" if any(mask) else "none"))
+    some = {(reads, how) for reads in ("window", "state") for how in ("all", "some")}
+    assert reasons >= some | {("prefix", "all"), ("chunk", "all"), ("window", "none")}
+
+
+def test_blocks_are_kept_where_hits_end_inside_blocks() -> None:
+    for size, junction, prompt in product((2, 4), range(-1, 17), range(1, 17)):
+        boundaries = [prompt - 1, junction]
+        for retention in (0, 4 * size):
+            rule = [is_kept("state", i, size, 0, 1, True, retention, boundaries) for i in range(9)]
+            mask = MambaManager.reachable_block_mask(0, 9, 1, states(size), True, retention, boundaries)
+            assert mask == rule, (size, retention, boundaries)
+
+
+def test_without_a_grain_all_blocks_are_kept() -> None:
+    for manager, spec, _, _ in kinds_of(2, 3):
+        assert manager.reachable_block_mask(0, 9, None, spec, True, 0) is None
+
+
+def test_what_a_request_may_claim_is_what_the_rule_says() -> None:
+    for size, reach, in_flight, longest in product(SIZES, range(1, 12), range(1, 9), (1, 5, 30)):
+        for manager, spec, reads, tail in kinds_of(size, reach):
+            cap = manager.admission_cap_of(spec, in_flight, longest)
+            assert cap == admission_cap(reads, tail, in_flight, longest, size), (
+                reads,
+                size,
+                reach,
+                in_flight,
+            )
+
+
+def test_the_watermark_is_the_share_of_the_rule() -> None:
+    config = KVCacheConfig(1, [], [KVCacheGroupSpec(["layer"], attention(1))])
+    for num_blocks, share in product((1, 2, 9, 10, 100), (0, 0.0, 0.01, 0.1, 0.29, 0.3, 0.5, 0.7, 0.999)):
+        manager = KVCacheManager(replace(config, num_blocks=num_blocks), 9, 1, 1, watermark=share)
+        assert manager.watermark_blocks == watermark_blocks(share, num_blocks)
+
+
+def test_the_length_for_prompts_sent_again_is_that_of_the_rule() -> None:
+    seen = set[int | None]()
+    for unit, block, is_eagle in product((1, 2, 3), (1, 2, 4), (False, True)):
+        specs = [attention(unit), states(unit * block)]
+        config = KVCacheConfig(2, [], [KVCacheGroupSpec([f"layer {g}"], s) for g, s in enumerate(specs)])
+        for wanted in (False, True):
+            manager = KVCacheManager(
+                config, 99, unit * block, unit, use_eagle=is_eagle, resend_boundaries=wanted
+            )
+            coordinator = manager.coordinator
+            margin = coordinator.resend_margin
+            seen.add(margin)
+            for length in range(1, 30):
+                rule = 0 if margin is None else resend_length(length, coordinator.alignment, margin)
+                assert coordinator.resend_length(length) == rule
+    assert seen == {None, 0, 1, 2, 3}
 
 
 def test_hits_of_one_kind_are_those_of_the_rule() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pagedkv.conformance.proofs.contracts import ALL, SUBJECTS, Contract, answers, steps
 from pagedkv.conformance.proofs.enumeration import enumerate_cases
-from pagedkv.spec.rules import caching, chunks, hits, reach, rows, sizes
+from pagedkv.spec.rules import admission, caching, chunks, hits, reach, rows, sizes
 
 RULES = "pagedkv.spec.rules"
 
@@ -38,7 +38,9 @@ def test_every_check_is_in_the_table_once(subject: ModuleType) -> None:
 def test_every_rule_is_judged() -> None:
     judged = {contract.rule for contract in ALL}
     assert judged == {
-        rule for module in (caching, chunks, hits, reach, rows, sizes) for rule in public_functions(module)
+        rule
+        for module in (admission, caching, chunks, hits, reach, rows, sizes)
+        for rule in public_functions(module)
     }
 
 

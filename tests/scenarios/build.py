@@ -96,11 +96,17 @@ def deployment(
     flagged: Sequence[int] = (),
     max_model_len: int = 4096,
     unit: int = UNIT,
+    zeroes: bool = False,
     **options: Any,
 ) -> Any:
-    """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups."""
+    """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups.
+
+    The worker `zeroes` blocks of attention before it uses them, or does not.
+    """
     groups = [KVCacheGroupSpec([f"layer {g}"], spec, g in flagged) for g, spec in enumerate(specs)]
-    config = KVCacheConfig(num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups)
+    config = KVCacheConfig(
+        num_blocks=num_blocks, kv_cache_tensors=[], kv_cache_groups=groups, needs_kv_cache_zeroing=zeroes
+    )
     return side.KVCacheManager(
         config,
         max_model_len=max_model_len,

@@ -105,8 +105,7 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             UnsupportedError,
         ),
         (lambda side: manager(side, dcp_world_size=0), "Config/sizes_are_positive", ValuePreconditionError),
-        (lambda side: manager(side, watermark=0.1), "Config/covered", UnsupportedError),
-        (lambda side: manager(side, max_in_flight_tokens=64), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, num_prefill_lookahead=1), "Config/covered", UnsupportedError),
     ],
 )
 def test_a_deployment_is_refused(
@@ -123,11 +122,7 @@ def test_a_deployment_is_refused(
         (lambda m, r: m.allocate_slots(r, 0), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, -1), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 33), "Allocate/asks_for_something"),
-        (lambda m, r: m.allocate_slots(r, 1, num_lookahead_tokens=1), "Config/covered"),
-        (lambda m, r: m.allocate_slots(r, 1, num_external_computed_tokens=4), "Config/covered"),
         (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=-1), "Allocate/asks_for_something"),
-        (lambda m, r: m.allocate_slots(r, 1, full_sequence_must_fit=True), "Config/covered"),
-        (lambda m, r: m.allocate_slots(r, 1, reserved_blocks=1), "Config/covered"),
         (lambda m, r: m.allocate_slots(r, 1, 4), "Allocate/fits_the_hit"),
         (
             lambda m, r: m.allocate_slots(r, 1, 0, KVCacheBlocks(([m.block_pool.blocks[1]], []))),

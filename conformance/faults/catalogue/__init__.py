@@ -14,6 +14,7 @@ from . import (
     lookup,
     passes,
     queue,
+    torch_arguments,
     torch_copies,
     torch_counts,
     torch_holders,
@@ -52,6 +53,7 @@ _IN_TENSORS = (
     torch_lookup,
     torch_passes,
     torch_copies,
+    torch_arguments,
 )
 
 

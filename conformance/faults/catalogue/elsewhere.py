@@ -2,7 +2,9 @@
 
 from pagedkv.conformance.faults.fault import Unrelated
 from pagedkv.conformance.torch_subject import is_crowded
+from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec import World
+from pagedkv.spec.world import PLAIN
 
 
 def _has_caching(world: World) -> bool:
@@ -47,3 +49,8 @@ STATES_ALONE = Unrelated(mixes=("mamba",))
 def without(*capabilities: str) -> Unrelated:
     """Runs without the moves that need these."""
     return Unrelated(avoid=capabilities)
+
+
+def without_option(name: str) -> Unrelated:
+    """Runs in worlds that have not this option, of any kind of groups."""
+    return Unrelated(MIXES, lambda world: getattr(world.options, name) == getattr(PLAIN, name))

@@ -97,8 +97,8 @@ FAULTS = (
         "a placeholder is not masked out of a sum",
         Patch(
             "impl/allocation.py",
-            "num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in hits if len(ids))",
-            "num_queued = sum(int((pool.ref_counts[ids] == 0).sum()) for ids in hits)",
+            "num_queued = sum(int(((ids != 0) & (pool.ref_counts[ids] == 0)).sum()) for ids in kept)",
+            "num_queued = sum(int((pool.ref_counts[ids] == 0).sum()) for ids in kept)",
         ),
         (allocation.PREDICTION_IS_EXACT,),
         ATTENTION_ALONE,

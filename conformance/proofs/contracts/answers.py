@@ -45,6 +45,15 @@ def read_positions(kind: Kind, length: int) -> list[int]:
     return [p for p in range(length) if is_read(kind.reads, p, length, kind.reach)]
 
 
+def is_used(i: int, length: int, reach: int, is_eagle: bool, block_size: int) -> bool:
+    """Whether the step after a hit of ``length`` tokens in windows reads block ``i``, or EAGLE gave it up."""
+    positions = [i * block_size + j for j in range(block_size)]
+    is_given_up = is_eagle and positions[0] == length
+    return length > 0 and (
+        is_given_up or any(p < length and is_read("window", p, length, reach) for p in positions)
+    )
+
+
 def holder(kind: Kind, position: int, asked: Asked) -> int:
     """The longest key that is looked for and shows that ``position`` is held; 0 if there is none.
 

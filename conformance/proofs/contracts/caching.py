@@ -5,7 +5,7 @@ from itertools import product
 from pagedkv.spec.clauses import allocation
 from pagedkv.spec.rules.caching import cacheable_length, is_kept, partial_boundary
 
-from .answers import is_read
+from .answers import is_used
 from .contract import Contract
 
 
@@ -71,20 +71,11 @@ def partial_entry_needs_room_inside_a_block(num_prompt_tokens: int) -> None:
     assert entry == 0, f"{entry}"
 
 
-def _is_used(i: int, length: int, reach: int, is_eagle: bool, block_size: int) -> bool:
-    """Whether the step after a hit of ``length`` tokens reads block ``i``, or EAGLE has given it up."""
-    positions = [i * block_size + j for j in range(block_size)]
-    is_given_up = is_eagle and positions[0] == length
-    return length > 0 and (
-        is_given_up or any(p < length and is_read("window", p, length, reach) for p in positions)
-    )
-
-
 def windows_keep_what_any_hit_uses(i: int, length: int, reach: int, is_eagle: bool) -> None:
     """Three blocks of 4 tokens between the lengths of hits."""
     assert i >= 0 and length > 0 and length % 12 == 0 and reach >= 1
     kept = is_kept("window", i, 4, reach, 12, is_eagle)
-    assert kept or not _is_used(i, length, reach, is_eagle, 4)
+    assert kept or not is_used(i, length, reach, is_eagle, 4)
 
 
 def _judge_kept(i: int, after: int, reach: int, is_eagle: bool, block_size: int, alignment: int) -> None:
@@ -93,11 +84,11 @@ def _judge_kept(i: int, after: int, reach: int, is_eagle: bool, block_size: int,
     Longer hits use no block before it that it does not use. Where hits leave none out, all are kept.
     """
 
-    def is_used(block: int, end: int) -> bool:
-        return any(_is_used(block, n, reach, is_eagle, block_size) for n in (end - alignment, end))
+    def is_wanted(block: int, end: int) -> bool:
+        return any(is_used(block, n, reach, is_eagle, block_size) for n in (end - alignment, end))
 
     second = range(alignment // block_size, 2 * alignment // block_size)
-    expected = is_used(i, after) or all(is_used(block, 2 * alignment) for block in second)
+    expected = is_wanted(i, after) or all(is_wanted(block, 2 * alignment) for block in second)
     kept = is_kept("window", i, block_size, reach, alignment, is_eagle)
     assert kept == expected, f"{kept}"
 

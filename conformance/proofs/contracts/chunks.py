@@ -7,7 +7,7 @@ together they cover a prompt and a request that is computed again past its promp
 
 from collections.abc import Callable
 
-from pagedkv.spec.clauses import Clause, chunk
+from pagedkv.spec.clauses import Clause, allocation, chunk
 from pagedkv.spec.rules.chunks import chunk_tokens
 
 from .contract import Contract
@@ -20,10 +20,11 @@ from .steps import (
     is_partial_stop,
     steps,
     steps_and_places,
+    steps_and_units,
 )
 
 
-def _chunk(step: Step) -> int:
+def _chunk(step: Step, resent: int = 0) -> int:
     return chunk_tokens(
         step.start,
         step.offered,
@@ -34,6 +35,7 @@ def _chunk(step: Step) -> int:
         step.is_eagle,
         step.junction,
         step.boundary,
+        resent,
     )
 
 
@@ -100,12 +102,19 @@ def chunk_passes_no_junction(step: Step, place: int) -> None:
     _judge_stop(step, place)
 
 
+def chunk_passes_no_resent_prefix(step: Step, place: int) -> None:
+    """The longest prefix that the same prompt could hit gets a state."""
+    assert step.is_in_prompt and step.has_no_stops and step.start < place < step.num_prompt
+    length = _chunk(step, place)
+    assert step.start + length <= place, f"{length}"
+
+
 # Where it ends
 
 
-def _judge_end(step: Step) -> None:
+def _judge_end(step: Step, resent: int = 0) -> None:
     """A part of the offer; if not all, it ends where a state is kept or with the last block offered."""
-    length = _chunk(step)
+    length = _chunk(step, resent)
     end = step.start + length
     assert 0 <= length <= step.offered, f"{length}"
     if 0 < length < step.offered:
@@ -113,7 +122,7 @@ def _judge_end(step: Step) -> None:
         is_last_block = ends_block and not step.is_last and not block_ends_within(end, step.offer_end)
         closes_block = ends_block and step.start % BLOCK != 0 and length < BLOCK
         is_stop = is_last_state(step, end) or is_partial_stop(step, end) or is_junction_stop(step, end)
-        assert is_last_block or closes_block or is_stop, f"{length}"
+        assert is_last_block or closes_block or is_stop or end == resent, f"{length}"
 
 
 def chunk_is_cut_for_a_state(step: Step) -> None:
@@ -142,6 +151,12 @@ def chunk_is_cut_for_a_junction(step: Step) -> None:
     )
     assert not step.is_eagle and step.boundary == 0
     _judge_end(step)
+
+
+def chunk_is_cut_for_a_resent_prefix(step: Step, place: int) -> None:
+    """With a prefix ahead, or behind, that the same prompt could hit."""
+    assert step.is_in_prompt and step.has_no_stops and 0 <= place < step.num_prompt
+    _judge_end(step, place)
 
 
 def chunk_is_cut_for_one_of_all_stops(step: Step) -> None:
@@ -236,6 +251,10 @@ CONTRACTS = (
             chunk_is_cut_for_a_junction,
             chunk_is_cut_back_to_a_block,
         )
+    ),
+    *(
+        Contract(check, chunk_tokens, (allocation.RESEND_BOUNDARIES,), steps_and_units)
+        for check in (chunk_passes_no_resent_prefix, chunk_is_cut_for_a_resent_prefix)
     ),
     Contract(
         chunk_is_cut_for_one_of_all_stops,

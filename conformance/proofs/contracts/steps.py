@@ -98,3 +98,10 @@ def steps_and_places() -> Iterable[tuple[Step, int]]:
         for place in {*aligned, *after_start}:
             if place > step.start:
                 yield step, place
+
+
+def steps_and_units() -> Iterable[tuple[Step, int]]:
+    """Those without other stops, with the unit boundaries of their prompts."""
+    for (step,) in steps():
+        if step.has_no_stops:
+            yield from ((step, place) for place in range(0, step.num_prompt, UNIT))

@@ -1,6 +1,6 @@
 """Faults of the rules, and the contracts that have to refute each."""
 
-from . import caching, chunks, fits, hits, reach, rows, sizes
+from . import caching, chunks, claims, fits, hits, reach, retention, rows, sizes
 from .fault import RuleFault
 
 ALL: tuple[RuleFault, ...] = (
@@ -9,7 +9,9 @@ ALL: tuple[RuleFault, ...] = (
     *hits.FAULTS,
     *fits.FAULTS,
     *rows.FAULTS,
+    *claims.FAULTS,
     *caching.FAULTS,
+    *retention.FAULTS,
     *chunks.FAULTS,
 )
 """Every fault, by the file of the rule."""

@@ -8,6 +8,9 @@ from .fault import planted
 
 _in_caching = partial(planted, "caching.py")
 
+_ALL = 'if reads in ("prefix", "chunk") or (reads == "state" and retention is None):'
+_EVERY = "    every = (alignment if retention is None else retention) // block_size\n"
+
 FAULTS = (
     _in_caching(
         "drafts-become-keys",
@@ -78,14 +81,14 @@ FAULTS = (
     _in_caching(
         "windows-keep-everything",
         "Windows keep blocks that no hit can read.",
-        'if reads != "window":',
+        _ALL,
         "if reads:",
         (caching.windows_keep_no_more, caching.windows_with_hits_at_every_block_keep_all_that_they_reach),
     ),
     _in_caching(
         "others-keep-as-windows",
         "States and chunks lack keys as if they were windows.",
-        'if reads != "window":',
+        _ALL,
         'if reads == "prefix":',
         (caching.others_keep_everything,),
     ),
@@ -117,22 +120,22 @@ FAULTS = (
     _in_caching(
         "kept-at-every-block",
         "Hits are taken to end with any block.",
-        "per_hit = int(is_eagle), alignment // block_size",
-        "per_hit = int(is_eagle), 1",
+        f"{_EVERY}    if every",
+        "    every = 1\n    if every",
         (caching.windows_of_short_blocks_keep_no_more,),
     ),
     _in_caching(
         "kept-one-block-early",
         "With EAGLE the block that is given up is not kept, but one before those that are read.",
-        "(i - spare) % per_hit",
-        "i % per_hit",
+        "(i - spare) % every",
+        "i % every",
         (caching.windows_keep_what_any_hit_uses, caching.windows_keep_no_more),
     ),
     _in_caching(
         "first-kept-block-dropped",
         "The first block that a hit reads is not kept.",
-        ">= per_hit - read)",
-        "> per_hit - read)",
+        ">= every - read)",
+        "> every - read)",
         (caching.windows_keep_what_any_hit_uses, caching.windows_of_short_blocks_keep_no_more),
     ),
     _in_caching(
@@ -145,8 +148,8 @@ FAULTS = (
     _in_caching(
         "gapless-windows-thinned",
         "Where hits use all blocks, the first is not kept.",
-        "read >= per_hit or",
-        "read > per_hit or",
+        "read >= every or",
+        "read > every or",
         (caching.windows_keep_no_more, caching.windows_with_hits_at_every_block_keep_all_that_they_reach),
     ),
 )

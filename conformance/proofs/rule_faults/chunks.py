@@ -76,12 +76,26 @@ FAULTS = (
     _in_chunks(
         "chunk-passes-last-state",
         "Passes the last block boundary of all tokens.",
-        "stops = [last_state]",
-        "stops = [0]",
+        "stops = [last_state, resent]",
+        "stops = [resent]",
         (
             chunks.chunk_passes_no_last_state,
             chunks.resumed_chunk_passes_no_last_state,
         ),
+    ),
+    _in_chunks(
+        "chunk-passes-resent-prefix",
+        "Passes the longest prefix that the same prompt could hit.",
+        "stops = [last_state, resent]",
+        "stops = [last_state]",
+        (chunks.chunk_passes_no_resent_prefix,),
+    ),
+    _in_chunks(
+        "chunk-ends-before-resent-prefix",
+        "Ends one token before the longest prefix that the same prompt could hit.",
+        "stops = [last_state, resent]",
+        "stops = [last_state, resent - 1]",
+        (chunks.chunk_is_cut_for_a_resent_prefix,),
     ),
     _in_chunks(
         "decode-is-cut",
