@@ -66,3 +66,6 @@ def _name(
     names = names_of_hashes(hashes, torch.full_like(blocks, manager.kv_cache_group_id))
     new = pool.keys.add(blocks, names, num_tokens, manager.keeps_keys)
     manager.ledger.publish(rows[new], blocks[new], names.at(new), num_tokens[new])
+    if not manager.keeps_keys:
+        # Nobody may read a state in the pass that names it, whenever it was written.
+        manager.ledger.fill(manager.kv_cache_group_id, blocks[new], rows[new])

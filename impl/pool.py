@@ -45,6 +45,7 @@ class BlockPool:
         self.ref_counts = torch.zeros(num_gpu_blocks, dtype=torch.int32, device=self.device)
         self.queue = Ring.of_blocks(num_gpu_blocks, self.device)
         self.keys = KeyStore(num_gpu_blocks, self.device)
+        self.num_sinks = 0
 
     def copy(self) -> "BlockPool":
         """An independent pool in the same state."""
@@ -246,11 +247,16 @@ class BlockPool:
         self.keys.drop(self._tensor(ids))
 
     def reset_prefix_cache(self) -> bool:
-        """Take every key off every block, if nothing but null is held. Answers whether it did."""
-        if self.queue.free < self.num_gpu_blocks - 1:
+        """Take every key off every block, if only null and sinks are held. Answers whether it did."""
+        if self.queue.free + self.num_sinks < self.num_gpu_blocks - 1:
             return False
         self.keys = KeyStore(self.num_gpu_blocks, self.device)
         return True
+
+    def take_sinks(self, num_blocks: int) -> Tensor:
+        """Take blocks that are held for ever, before any other is taken (clause Pool/sinks_stay)."""
+        self.num_sinks += num_blocks
+        return self.take(num_blocks)
 
     def _tensor(self, ids: Sequence[int]) -> Tensor:
         return torch.tensor(ids, dtype=torch.int64, device=self.device)

@@ -120,8 +120,8 @@ class CrossAttentionManager(AttentionManager):
         return 0
 
     def written(self, call: Call, row: Sequence[int]) -> Sequence[int]:
-        """All of it, with the request's first step."""
-        return row if call.is_first else []
+        """Nothing that anybody else could start from."""
+        return []
 
     def cache_blocks(self, request: Request, end: int, length: int) -> None:
         """Refused by clause Config/cross_without_caching."""
