@@ -218,4 +218,6 @@ def test_hits_of_one_kind_are_those_of_the_rule() -> None:
             expected = [0] * (width - len(named_by)) + [length // unit for length in named_by]
             assert ids(mine[0]) == expected, (reads, reach, size, alignment, drop, cached)
             lengths.add((reads, rule.length))
-    assert all(len([n for kind, n in lengths if kind == reads]) > 4 for reads in get_args(Reads))
+    assert all(
+        len([n for kind, n in lengths if kind == reads]) > 4 for reads in set(get_args(Reads)) - {"encoder"}
+    )

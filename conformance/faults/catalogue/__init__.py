@@ -11,6 +11,7 @@ from . import (
     hashing,
     index,
     keys,
+    kinds,
     lookup,
     passes,
     queue,
@@ -19,6 +20,7 @@ from . import (
     torch_counts,
     torch_holders,
     torch_index,
+    torch_kinds,
     torch_lookup,
     torch_passes,
     torch_ring,
@@ -36,6 +38,7 @@ _IN_MODEL = (
     continuations,
     lookup,
     windows,
+    kinds,
     capacity,
     allocation,
     keys,
@@ -54,6 +57,7 @@ _IN_TENSORS = (
     torch_passes,
     torch_copies,
     torch_arguments,
+    torch_kinds,
 )
 
 

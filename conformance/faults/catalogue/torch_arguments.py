@@ -174,7 +174,7 @@ FAULTS = (
         "a state that no lookup can ask for",
         Patch(
             "impl/coordinator.py",
-            "manager.resend_margin = self.resend_margin if manager.lets_go else 0",
+            "manager.resend_margin = self.resend_margin if manager.reads_end else 0",
             "manager.resend_margin = 0",
         ),
         (allocation.RESEND_BOUNDARIES,),
