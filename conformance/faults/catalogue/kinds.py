@@ -105,14 +105,10 @@ FAULTS = (
         "Cross attention gets places for the request's own tokens.",
         "cross attention is managed like self attention",
         Patch("reference/kinds.py", "call.encoder if call.is_first else 0", "call.end"),
-        (
-            allocation.ENCODER_ONCE,
-            allocation.PREDICTION_IS_EXACT,
-            allocation.COVERS_THE_TOKENS,
-            allocation.HOLDS_NO_MORE,
-        ),
+        (allocation.PREDICTION_IS_EXACT, allocation.COVERS_THE_TOKENS, allocation.HOLDS_NO_MORE),
         WITHOUT_WINDOWS,
         _SEEN_BY_TAKING,
+        also=(allocation.ENCODER_ONCE,),
         mixes=("cross", "full+cross"),
     ),
     PlantedFault(
@@ -120,9 +116,10 @@ FAULTS = (
         "The last token of the encoder has no place.",
         "a length is taken for the index of its last position",
         Patch("reference/kinds.py", "call.encoder if call.is_first else 0", "max(0, call.encoder - 1)"),
-        (allocation.ENCODER_ONCE, allocation.PREDICTION_IS_EXACT, allocation.COVERS_THE_TOKENS),
+        (allocation.PREDICTION_IS_EXACT, allocation.COVERS_THE_TOKENS),
         WITHOUT_WINDOWS,
         _SEEN_BY_TAKING,
+        also=(allocation.ENCODER_ONCE,),
         mixes=("cross", "full+cross"),
     ),
     PlantedFault(
