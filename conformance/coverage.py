@@ -6,6 +6,7 @@ A run that claims one and never shows it has proved nothing.
 from collections.abc import Iterator
 
 from pagedkv.invariants.view import Transition
+from pagedkv.spec.event_names import Removed, Stored
 from pagedkv.spec.moves import Admit, Continue, EndPass, Evict, Preempt, Reset, Schedule
 from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, Waits
 from pagedkv.spec.rules.hits import Kind, longest_hit
@@ -37,6 +38,7 @@ CHUNK_WAIT = "wait for a larger chunk"
 EVICT = "keys evicted by call"
 RESET = "reset"
 RESET_REFUSED = "reset refused"
+STORED_AND_REMOVED = "keys announced and others taken back at once"
 
 ALL = tuple(value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str))
 
@@ -44,6 +46,8 @@ ALL = tuple(value for name, value in list(globals().items()) if name.isupper() a
 def shown_by(t: Transition) -> Iterator[str]:
     """The behaviours that this move has shown."""
     outcome, move = t.outcome, t.move
+    if {Stored, Removed} <= {type(event) for event in t.events or ()}:
+        yield STORED_AND_REMOVED
     found = getattr(outcome, "found", None)
     if isinstance(found, Found):
         yield from _shown_by_lookup(t, found)

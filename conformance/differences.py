@@ -1,10 +1,23 @@
 """Which clause a difference between a subject and the reference breaks."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from pagedkv.invariants.breach import Breach
-from pagedkv.spec.clauses import Clause, allocation, chunk, copies, freeing, hashing, hit, index, pool
+from pagedkv.spec.clauses import (
+    Clause,
+    allocation,
+    chunk,
+    copies,
+    events,
+    freeing,
+    hashing,
+    hit,
+    index,
+    pool,
+)
+from pagedkv.spec.event_names import EventName, Removed
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
@@ -58,6 +71,23 @@ def differences(
             mine, theirs = _comparable(name, mirrored), _comparable(name, after)
             if mine != theirs and theirs is not None:
                 yield Breach(_clause_of_field(name, clause, move), f"{name} is {theirs}, expected {mine}")
+
+
+def event_differences(
+    expected: tuple[EventName, ...] | None, actual: tuple[EventName, ...] | None
+) -> Iterator[Breach]:
+    """What the subject announced otherwise than the reference, if both announce."""
+    if expected is not None and actual is not None and _in_one_order(expected) != _in_one_order(actual):
+        yield Breach(events.IN_ORDER, f"announced {list(actual)}, expected {list(expected)}")
+
+
+def _in_one_order(told: tuple[EventName, ...]) -> list[EventName]:
+    """The events with removals that follow each other sorted: which of them came first is nobody's to see."""
+    ordered: list[EventName] = []
+    for is_removal, group in groupby(told, lambda event: isinstance(event, Removed)):
+        run = list(group)
+        ordered += sorted(run, key=str) if is_removal else run
+    return ordered
 
 
 _FIELDS: tuple[tuple[str, Clause], ...] = (

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from pagedkv.spec import Snapshot, World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
@@ -122,6 +123,10 @@ class Instance(Protocol):
 
     def num_free_blocks(self) -> int | None:
         """How many blocks nobody holds, or None if the manager does not tell."""
+        ...
+
+    def take_events(self) -> tuple[EventName, ...] | None:
+        """Drain the events, or None if the manager announces none."""
         ...
 
     def copy(self) -> Self:

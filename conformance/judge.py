@@ -1,22 +1,22 @@
 """One life of a subject under the laws, the worker and, in lockstep, the reference."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.spec import PreconditionError, World
-from pagedkv.spec.clauses import Clause, allocation, hashing
-from pagedkv.spec.life import Life
-from pagedkv.spec.moves import Admit, BeginPass, EndPass, Move, Submit
-from pagedkv.spec.outcomes import Allocated, Nothing, Outcome, Raised
+from pagedkv.spec.clauses import Clause, hashing
+from pagedkv.spec.event_names import EventName
+from pagedkv.spec.moves import BeginPass, EndPass, Move, Submit
+from pagedkv.spec.outcomes import Nothing, Outcome, Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
-from pagedkv.spec.world import WHOLE
 
 from .coverage import shown_by
-from .demand import most_blocks
-from .differences import clause_of_error, differences
+from .demand import refused_alone
+from .differences import clause_of_error, differences, event_differences
 from .instance import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
@@ -72,6 +72,11 @@ class Bout:
         """Calls on the subject so far."""
         return self.state.operations
 
+    @property
+    def events(self) -> tuple[EventName, ...]:
+        """What the last move announced, as far as is known: one that raised has not told."""
+        return () if isinstance(self.outcome, Raised) else self.state.events or ()
+
     def moves(self, probes: bool = True) -> list[Move]:
         """The moves that the state allows."""
         states = self.snapshot.keys if self.snapshot else ()
@@ -104,17 +109,15 @@ class Bout:
             yield from check_transition(transition)
         yield from worker_breaches
         if after is None:
-            yield from self._idle_refusal(move, telling.lives)
+            yield from refused_alone(self.state, telling.lives, move, self.outcome)
         if self._mirror and expected:
             mirrored = self._mirror.instance.snapshot()
             if self._mirrored and mirrored:
                 # The reference has made the same move, and tells why it answers None.
-                self.shown.update(
-                    shown_by(
-                        telling.transition(self.state, self._mirrored, mirrored, move, expected[0], None)
-                    )
-                )
+                theirs = telling.transition(self.state, self._mirrored, mirrored, move, expected[0], None)
+                self.shown.update(shown_by(replace(theirs, events=self._mirror.events)))
             yield from differences(move, expected[0], self.outcome, mirrored, after)
+            yield from event_differences(self._mirror.events, self.state.events)
             self._mirrored = mirrored
         self.snapshot = after
         if isinstance(move, EndPass):
@@ -126,24 +129,3 @@ class Bout:
             self._unspoilt = frozenset()
         elif isinstance(move, Submit):
             self._unspoilt |= {move.request}
-
-    def _idle_refusal(self, move: Move, lives: Mapping[str, Life]) -> Iterator[Breach]:
-        """An admission that is refused although nobody holds anything and the whole request would fit.
-
-        All that can be said of a manager that does not tell its state; a leak shows in the same way.
-        """
-        refused = isinstance(self.outcome, Allocated) and self.outcome.rows is None
-        if not refused or not isinstance(move, Admit) or any(life.is_running for life in lives.values()):
-            return
-        # Beside its own, a block of each attention group from which the end of its hit is copied.
-        life = lives[move.request]
-        made = self.world.prompts[life.prompt].encoder_tokens
-        most = most_blocks(self.world.groups, life.num_tokens, made)
-        most += sum(group.kind in WHOLE for group in self.world.groups)
-        most += len(self.world.sinks)
-        if most < self.world.num_blocks:
-            yield Breach(
-                allocation.PREDICTION_IS_EXACT,
-                f"nobody holds a block, {move.request} needs at most {most} of {self.world.num_blocks - 1}, "
-                "and is answered None",
-            )

@@ -5,6 +5,7 @@ exhaustive search and replay only choose moves, among those that ``enabled`` lis
 """
 
 from pagedkv.invariants.breach import Breach
+from pagedkv.invariants.stream import replayed
 from pagedkv.spec import PreconditionError
 from pagedkv.spec.life import Continued, Life
 from pagedkv.spec.moves import (
@@ -38,8 +39,17 @@ __all__ = ["LoopState", "apply_move", "enabled_moves", "is_enabled"]
 def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
     """Do the move on the state; answers what the manager answered and what the worker found wrong.
 
-    Whatever the manager raises comes through, but a truncation's refusal, which is an answer.
+    Whatever the manager raises comes through, but a truncation's refusal, which is an answer. Events are
+    taken after every move, so that the move that caused them is known.
     """
+    answer = _apply(state, move)
+    if state.world.events:
+        state.events = state.instance.take_events()
+        state.announced = replayed(state.announced, state.events or ())
+    return answer
+
+
+def _apply(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
     state.disturbances += isinstance(move, DISTURBANCES)
     match move:
         case Submit(request, prompt):
@@ -63,9 +73,14 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
         case Schedule():
             return schedule(state, move), []
         case Preempt(request, withdraw, pop):
+            work = state.work.get(request)
             let_go(state, request, withdraw, pop)
             state.lives[request] = state.lives[request].waiting()
-            state.attempted |= {request}
+            state.tokens_left += work.end - work.start if work else 0
+            # Who runs and got none may ask again: there is more room now.
+            state.attempted = frozenset(r for r in state.attempted if not state.lives[r].is_running) | {
+                request
+            }
         case Finish(request, pop):
             let_go(state, request, False, pop)
             state.instance.forget(state.lives.pop(request))

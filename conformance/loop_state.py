@@ -6,10 +6,11 @@ from typing import Literal, NamedTuple
 from pagedkv.invariants.work import Work
 from pagedkv.invariants.worker import Worker
 from pagedkv.spec import World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.rules.caching import partial_boundary, resend_length
 from pagedkv.spec.rules.chunks import chunk_tokens
-from pagedkv.spec.snapshot import HandOffName
+from pagedkv.spec.snapshot import HandOffName, KeyName
 
 from .instance import Instance
 
@@ -64,7 +65,11 @@ class LoopState:
     disturbances: int = 0
     """Preemptions, evictions and resets so far."""
     operations: int = 0
-    """Calls on the manager so far."""
+    """Calls on the manager so far; taking events is none."""
+    announced: frozenset[KeyName] = frozenset()
+    """What a consumer of all events takes to be in the index."""
+    events: tuple[EventName, ...] | None = None
+    """What the last move announced; None: the manager announces nothing."""
 
     @classmethod
     def start(cls, world: World, instance: Instance, *, has_worker: bool = True) -> "LoopState":

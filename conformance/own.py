@@ -7,11 +7,13 @@ from typing import Any
 from pagedkv.spec import Request, Snapshot, World, init_none_hash, require, sha256
 from pagedkv.spec.clauses import Clause, allocation
 from pagedkv.spec.clauses import hit as hit_clauses
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 from pagedkv.spec.world import PLAIN
 
+from .event_forms import neutral_events
 from .instance import Ask, Instance, Names
 from .standard import StandardInstance
 from .subjects import FIRST_FOUR, OwnRequests, Subject, SubjectUnavailable, standard_arguments
@@ -30,18 +32,24 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
     except (TypeError, ValueError) as error:
         raise SubjectUnavailable(f"{name!r} is not a factory: {error}") from error
     if is_standard:
-        has_snapshot = hasattr(factory, "snapshot")
+        has_snapshot, has_events = hasattr(factory, "snapshot"), hasattr(factory, "take_events")
         return Subject(
             name,
             _version(factory),
             "exact" if has_snapshot else "safety",
-            lambda world: _standard(world, factory, has_snapshot),
+            lambda world: _standard(world, factory, has_snapshot, has_events),
+            {} if has_events else {"events": "it has no method `take_events`"},
             mixes=getattr(factory, "groups", None),
         )
     trial = _trial(name, factory)
     missing = {
         capability: f"its manager has no method `{method}`"
-        for capability, method in (("evict", "evict"), ("reset", "reset"), ("state", "snapshot"))
+        for capability, method in (
+            ("evict", "evict"),
+            ("reset", "reset"),
+            ("state", "snapshot"),
+            ("events", "events"),
+        )
         if not hasattr(trial, method)
     }
     for capability in (
@@ -83,11 +91,11 @@ def _trial(name: str, factory: Callable[..., Any]) -> Any:
     return manager
 
 
-def _standard(world: World, factory: Callable[..., Any], has_snapshot: bool) -> Instance:
+def _standard(world: World, factory: Callable[..., Any], has_snapshot: bool, has_events: bool) -> Instance:
     init_none_hash(sha256, seed="pagedkv")
-    manager = factory(world.kv_cache_config(), **standard_arguments(world))
+    manager = factory(world.kv_cache_config(), **standard_arguments(world, has_events))
     snapshot = type(manager).snapshot if has_snapshot else None
-    return StandardInstance(world, manager, OwnRequests(world), snapshot)
+    return StandardInstance(world, manager, OwnRequests(world), snapshot, has_events=has_events)
 
 
 def _version(factory: Callable[..., Any]) -> str:
@@ -206,6 +214,11 @@ class OwnInstance:
 
     def num_free_blocks(self) -> None:
         """Nor how many blocks are free."""
+
+    def take_events(self) -> tuple[EventName, ...] | None:
+        if not self.world.events or not hasattr(self.manager, "events"):
+            return None
+        return tuple(neutral_events(self.world, self.manager.events(), self._names.key_name))
 
     def copy(self) -> "OwnInstance":
         raise NotImplementedError

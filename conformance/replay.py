@@ -110,14 +110,18 @@ def trace_of_run(run: Run, subject: Subject, seed: int, number: int) -> Trace:
 
     Of long texts the beginning is kept. An answer that is no such value becomes the error ``NotAnAnswer``.
     """
-    # A run that ended its process has no outcomes.
+    # A run that ended its process has no outcomes and no events.
     outcomes = (*map(_written, run.outcomes), *[None] * (len(run.moves) - len(run.outcomes)))
+    events = (*run.events, *[()] * (len(run.moves) - len(run.events)))
     return Trace(
         TracedSubject(_cut(subject.name, MAX_NAME), _cut(subject.version, MAX_NAME)),
         seed,
         number,
         run.world,
-        tuple(Step(move, outcome) for move, outcome in zip(run.moves, outcomes, strict=True)),
+        tuple(
+            Step(move, outcome, events=told)
+            for move, outcome, told in zip(run.moves, outcomes, events, strict=True)
+        ),
         RecordedBreach(run.breaches[0].clause.id, _cut(run.breaches[0].because)) if run.breaches else None,
     )
 

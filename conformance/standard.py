@@ -4,10 +4,12 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from pagedkv.spec import Snapshot, World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 
+from .event_forms import neutral_events
 from .instance import Ask, Names
 
 
@@ -37,12 +39,14 @@ class StandardInstance:
         maker: RequestMaker,
         snapshot: Callable[[Any], Snapshot[Any]] | None,
         can_withdraw: bool = True,
+        has_events: bool = True,
     ) -> None:
         self.world = world
         self.manager = manager
         self._maker = maker
         self._snapshot = snapshot
         self._can_withdraw = can_withdraw
+        self._has_events = has_events and world.events
         self._names = Names(world)
         self._requests: dict[str, Any] = {}
         self._hits: dict[str, Any] = {}
@@ -181,6 +185,11 @@ class StandardInstance:
 
     def num_free_blocks(self) -> int:
         return int(self.manager.block_pool.get_num_free_blocks())
+
+    def take_events(self) -> tuple[EventName, ...] | None:
+        if not self._has_events:
+            return None
+        return tuple(neutral_events(self.world, self.manager.take_events(), self._names.key_name))
 
     def copy(self) -> "StandardInstance":
         twin = StandardInstance.__new__(StandardInstance)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal
 
-from pagedkv.reference import KVCacheManager
+from pagedkv.reference import KVCacheManager, Scheduler
 from pagedkv.spec import BlockHash, Request, World, get_request_block_hasher, init_none_hash, sha256
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, CommonPrefix, Continue, Evict, Finish, Move, Preempt, Reset, Truncate
@@ -39,6 +39,8 @@ class Subject:
     """Why a world is not for it, or None."""
     mixes: tuple[str, ...] | None = None
     """The mixes of groups that it can manage; None: all."""
+    scheduler: Callable[..., Any] = Scheduler
+    """What makes the scheduler of its scheduled lives."""
 
     def can(self, move: Move) -> bool:
         """Whether the subject has what the move asks for."""
@@ -108,8 +110,11 @@ class OwnRequests:
         return twin
 
 
-def standard_arguments(world: World) -> dict[str, Any]:
-    """What a manager with the standard names is made from; of options only those that the world has."""
+def standard_arguments(world: World, has_events: bool = True) -> dict[str, Any]:
+    """What a manager with the standard names is made from; of options only those that the world has.
+
+    Without ``has_events`` it is not asked for any.
+    """
     arguments: dict[str, Any] = {
         "max_model_len": world.max_model_len,
         "scheduler_block_size": world.scheduler_block_size,
@@ -117,6 +122,8 @@ def standard_arguments(world: World) -> dict[str, Any]:
         "enable_caching": world.enable_caching,
         "use_eagle": world.use_eagle,
     }
+    if world.events and has_events:
+        arguments["enable_kv_cache_events"] = True
     if world.options.max_in_flight_tokens is not None:
         arguments["max_in_flight_tokens"] = world.options.max_in_flight_tokens
     if world.options.watermark_percent:

@@ -18,6 +18,7 @@ class Telling:
         self._flight = state.flight
         self._held = state.held
         self._dispatched = state.dispatched
+        self._announced = state.announced
 
     def transition(
         self,
@@ -55,4 +56,6 @@ class Telling:
                 after.work,
             ),
             unspoilt,
+            self._announced,
+            after.events,
         )

@@ -20,8 +20,6 @@ from pagedkv.spec.world import (
     World,
 )
 
-from .demand import most_blocks
-
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
     *MIXES_WITHOUT_WINDOWS,
@@ -149,7 +147,11 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     if "cross" in mix:
         prompts = tuple(replace(p, encoder_tokens=rng.randint(0, 3 * sizes["cross"])) for p in prompts)
     made = max(prompt.encoder_tokens for prompt in prompts)
-    per_request = most_blocks(groups, longest, made) or 1
+    per_request = 0
+    for group in groups:
+        covered = made if group.kind == "cross" else longest
+        per_request += group.speculative + (3 if group.kind == "mamba" else -(-covered // group.block_size))
+    per_request = per_request or 1
     num_blocks = 2 + per_request + rng.randrange(2 * per_request + 1)
     dcp, pcp = _random_ranks(rng, groups) if "latent" in mix else (1, 1)
     num_blocks += sum(group.reach // group.block_size for group in groups if group.kind == "sink")
@@ -166,6 +168,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
         options=PLAIN if rng.random() < 0.4 else _random_options(rng, groups),
         dcp=dcp,
         pcp=pcp,
+        # In every third world, by what is drawn already.
+        events=num_blocks % 3 == 0,
     )
 
 

@@ -151,7 +151,7 @@ class Worker:
         return np.array(self.tables[step.name][layer])[at // BLOCK[layer]], at % BLOCK[layer]
 
 
-class Engine(Scheduler):
+class Engine:
     """In a pass requests that run come first, the latest before the others; it is also preempted first."""
 
     def __init__(self, model: Model, answers: dict[str, Answer], rng: np.random.Generator) -> None:
@@ -164,8 +164,7 @@ class Engine(Scheduler):
         self.worker, self.answers, self.rng = Worker(model), answers, rng
         self.waiting: list[spec.Request] = []
         self.running: list[spec.Request] = []
-        self.did: Counter[str] = Counter()
-        self.largest_difference = 0.0
+        self.did, self.largest_difference = Counter[str](), 0.0
         # What the rules of the scheduler read.
         self.connector, self.use_eagle, self.mamba_partial_cache_hit = None, False, True
         self.hash_block_size, self.max_num_scheduled_tokens = UNIT, BUDGET
@@ -184,7 +183,8 @@ class Engine(Scheduler):
                 self.preempt(self.running[0], steps)
         while self.waiting and num_preempted == self.did["preemptions"]:
             request = self.waiting[0]
-            blocks, hit, request.shared_prefix_boundary, _ = self._get_local_prefix_cache_hit(request)
+            found = Scheduler._get_local_prefix_cache_hit(self, request)
+            blocks, hit, request.shared_prefix_boundary, _ = found
             step = self.next_step(request, steps, hit)
             if not step.tokens or not self.allocate(step, steps, hit, blocks):
                 break
@@ -202,7 +202,7 @@ class Engine(Scheduler):
             wrong = self.rng.random(self.rng.integers(DRAFTS + 1)) < 1 / 3
             tokens += [(r + int(w)) % VOCABULARY for r, w in zip(right, wrong, strict=False)]
         room = BUDGET - sum(len(step.tokens) for step in steps.values())
-        num_new = self._mamba_block_aligned_split(request, min(room, len(tokens)), hit)
+        num_new = Scheduler._mamba_block_aligned_split(self, request, min(room, len(tokens)), hit)
         tokens, at = tokens[:num_new], np.arange(start, start + num_new)
         return Step(request.request_id, request, at, tokens, max(0, num_new - num_sure))
 

@@ -16,6 +16,7 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import Key
 from pagedkv.spec.clauses import config
 
+from .events import EventLog
 from .layout import BUCKET, DIGEST_WORDS, NOBODY, Buckets, Keys, cloned
 from .ops.fixed import Names, join_holders, leave_holders, names_of, put, same_name
 from .ops.index import find, insert, remove
@@ -57,15 +58,20 @@ def names_of_hashes(hashes: Sequence[BlockHash], groups: Tensor) -> Names:
 
 
 class KeyStore:
-    """Which keys each block has, and which blocks each key has."""
+    """Which keys each block has, and which blocks each key has.
 
-    def __init__(self, num_blocks: int, device: torch.device) -> None:
+    It announces in ``events`` the keys that leave the index; who adds keys announces them.
+    """
+
+    def __init__(self, num_blocks: int, device: torch.device, events: EventLog) -> None:
+        self.events = events
         self.keys = Keys.empty(num_blocks, _FIRST_ROWS, device)
         self.buckets = Buckets.empty(_buckets_for(_FIRST_ROWS), device)
 
-    def copy(self) -> "KeyStore":
-        """An independent store in the same state."""
+    def copy(self, events: EventLog) -> "KeyStore":
+        """An independent store in the same state, which announces in ``events``."""
         twin = KeyStore.__new__(KeyStore)
+        twin.events = events
         twin.keys, twin.buckets = cloned(self.keys), cloned(self.buckets)
         return twin
 
@@ -116,9 +122,10 @@ class KeyStore:
 
     # Changing
 
-    def add(self, blocks: Tensor, names: Names, num_tokens: Tensor, keep_keys: bool) -> Tensor:
-        """Name each of ``blocks`` [n], all different, by a prefix; answers which had not the key before.
+    def add(self, blocks: Tensor, names: Names, num_tokens: Tensor, keep_keys: bool) -> tuple[Tensor, Tensor]:
+        """Name each of ``blocks`` [n], all different, by a prefix.
 
+        Answers which had not the key before, bool [n], and which of all brought it into the index, int64.
         A longer prefix becomes the primary key, after which a block that is written on (not ``keep_keys``)
         has no other; a shorter one joins the others (clauses Index/promotion, Index/partial_entry).
         """
@@ -138,13 +145,13 @@ class KeyStore:
         for row in rows[~is_longer].split(1):
             put(keys.after, self._rows_of(keys.block[row].long())[-1:], row)
         put(keys.first, blocks[is_longer], rows[is_longer])
-        self._join(rows)
-        return is_new
+        entered = torch.isin(rows, self._join(rows)).nonzero().view(-1)
+        return is_new, is_new.nonzero().view(-1)[entered]
 
     def drop(self, blocks: Tensor) -> None:
         """Take every key off these blocks [n], all different."""
         rows = self._rows_of(blocks)
-        self._leave(rows)
+        self._announce_removed(self._leave(rows))
         put(self.keys.first, blocks, NOBODY)
         self._retire(rows)
 
@@ -158,7 +165,7 @@ class KeyStore:
             left = held[held != gone]
             put(keys.after, left, torch.cat([left[1:], torch.full_like(left[:1], NOBODY)]))
             put(keys.first, torch.tensor([block], device=left.device), left[0] if len(left) else NOBODY)
-            self._leave(gone)
+            self._announce_removed(self._leave(gone))
             self._retire(gone)
 
     def move(self, src: int, dst: int) -> None:
@@ -173,16 +180,23 @@ class KeyStore:
 
     # The rows
 
-    def _join(self, rows: Tensor) -> None:
-        """Make rows the newest holders of their keys, in order; rows of one key may be among them."""
+    def _join(self, rows: Tensor) -> Tensor:
+        """Make rows the newest holders of their keys, in order; rows of one key may be among them.
+
+        Answers those whose keys were not in the index.
+        """
         names = names_of(self.keys, rows)
         order, continues = _equals_together(names)
         rows = rows[order]
         begins = join_holders(self.keys, rows, find(self.keys, self.buckets, names.at(order)), continues)
         insert(self.keys, self.buckets, rows[begins])
+        return rows[begins]
 
-    def _leave(self, rows: Tensor) -> None:
-        """Take rows out of the rings of holders, and their keys out of the index where none is left."""
+    def _leave(self, rows: Tensor) -> Tensor:
+        """Take rows out of the rings of holders, and their keys out of the index where none is left.
+
+        Answers a row of each key that went.
+        """
         keys = self.keys
         heads = keys.cell[rows] >= 0
         put(keys.block, rows, NOBODY)
@@ -192,7 +206,13 @@ class KeyStore:
         put(self.buckets.rows.view(-1), cells, heirs[inherits])
         put(keys.cell, heirs[inherits], cells)
         put(keys.cell, rows[inherits], NOBODY)
-        remove(self.keys, self.buckets, rows[heads & (heirs < 0)])
+        gone = rows[heads & (heirs < 0)]
+        remove(self.keys, self.buckets, gone)
+        return gone
+
+    def _announce_removed(self, rows: Tensor) -> None:
+        if self.events.is_on:
+            self.events.removed(self._written(rows))
 
     def _rows_of(self, blocks: Tensor) -> Tensor:
         """The rows of all keys of these blocks; of a single one, in order."""

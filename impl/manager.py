@@ -9,6 +9,7 @@ from pagedkv.spec import (
     BlockHashWithGroupId,
     KVCacheBlockCopy,
     KVCacheConfig,
+    KVCacheEvent,
     Request,
     RequestStatus,
     Snapshot,
@@ -240,6 +241,10 @@ class KVCacheManager(Views):
         for row, group, block, num_tokens in entries.tolist():
             taken.setdefault(names[row], []).append((group, block, num_tokens))
         return taken
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """Drain what was announced of the cache."""
+        return self.block_pool.take_events()
 
     # Freeing
 

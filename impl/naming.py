@@ -9,7 +9,6 @@ from pagedkv.spec import Request
 
 from .calls import Calls
 from .coordinator import KVCacheCoordinator
-from .keys import names_of_hashes
 from .ops.fixed import put, ragged
 from .single_type import SingleTypeKVCacheManager
 
@@ -59,12 +58,14 @@ def _name(
     blocks = manager.tables.blocks[rows, (num_tokens - 1) // manager.block_size].long()
     is_there = blocks != 0
     owner, rows, blocks, num_tokens = owner[is_there], rows[is_there], blocks[is_there], num_tokens[is_there]
-    hashes = [
-        requests[i].block_hashes[length // pool.hash_block_size - 1]
-        for i, length in zip(owner.tolist(), num_tokens.tolist(), strict=True)
-    ]
-    names = names_of_hashes(hashes, torch.full_like(blocks, manager.kv_cache_group_id))
-    new = pool.keys.add(blocks, names, num_tokens, manager.keeps_keys)
+    names, new = pool.name(
+        [requests[i] for i in owner.tolist()],
+        blocks,
+        num_tokens,
+        manager.kv_cache_group_id,
+        manager.block_size,
+        manager.keeps_keys,
+    )
     manager.ledger.publish(rows[new], blocks[new], names.at(new), num_tokens[new])
     if not manager.keeps_keys:
         # Nobody may read a state in the pass that names it, whenever it was written.

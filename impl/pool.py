@@ -6,8 +6,10 @@ import torch
 from torch import Tensor
 
 from pagedkv.spec import (
+    AllBlocksCleared,
     BlockHash,
     BlockHashWithGroupId,
+    KVCacheEvent,
     Request,
     ValuePreconditionError,
     make_block_hash_with_group_id,
@@ -17,9 +19,10 @@ from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import index, pool
 from pagedkv.spec.deployment import check_pool
 
+from .events import EventLog
 from .keys import KeyStore, names_of_hashes
 from .layout import Ring, cloned
-from .ops.fixed import rank_among_equals
+from .ops.fixed import Names, rank_among_equals
 from .ops.ring import leave, put_back, put_front, queued, take
 
 
@@ -37,22 +40,23 @@ class BlockPool:
         enable_kv_cache_events: bool = False,
         device: torch.device | str = "cpu",
     ) -> None:
-        check_pool(num_gpu_blocks, hash_block_size, enable_kv_cache_events)
+        check_pool(num_gpu_blocks, hash_block_size)
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
         self.hash_block_size = hash_block_size
         self.device = torch.device(device)
         self.ref_counts = torch.zeros(num_gpu_blocks, dtype=torch.int32, device=self.device)
         self.queue = Ring.of_blocks(num_gpu_blocks, self.device)
-        self.keys = KeyStore(num_gpu_blocks, self.device)
-        self.num_sinks = 0
+        self.events, self.num_sinks = EventLog(enable_kv_cache_events), 0
+        self.keys = KeyStore(num_gpu_blocks, self.device, self.events)
 
     def copy(self) -> "BlockPool":
         """An independent pool in the same state."""
         twin = BlockPool.__new__(BlockPool)
         vars(twin).update(vars(self))
         twin.ref_counts = self.ref_counts.clone()
-        twin.queue, twin.keys = cloned(self.queue), self.keys.copy()
+        twin.queue, twin.events = cloned(self.queue), self.events.copy()
+        twin.keys = self.keys.copy(twin.events)
         return twin
 
     # Looking
@@ -197,9 +201,7 @@ class BlockPool:
                 f"{int(num_tokens[wrong])} tokens"
             ),
         )
-        hashes = [request.block_hashes[n // self.hash_block_size - 1] for n in num_tokens.tolist()]
-        names = names_of_hashes(hashes, torch.full_like(ids, kv_cache_group_id))
-        self.keys.add(ids, names, num_tokens, keep_keys)
+        self.name([request] * len(ids), ids, num_tokens, kv_cache_group_id, block_size, keep_keys)
 
     def cache_partial_block(
         self,
@@ -224,10 +226,35 @@ class BlockPool:
             f"num_tokens is {num_tokens}, with block size {block_size} and "
             f"{len(request.block_hashes) * self.hash_block_size} tokens hashed",
         )
-        digest = request.block_hashes[units - 1]
-        names = names_of_hashes([digest], self._tensor([kv_cache_group_id]))
-        self.keys.add(self._tensor([block.block_id]), names, self._tensor([num_tokens]), keep_keys)
-        return make_block_hash_with_group_id(digest, kv_cache_group_id)
+        ids, lengths = self._tensor([block.block_id]), self._tensor([num_tokens])
+        self.name([request], ids, lengths, kv_cache_group_id, block_size, keep_keys)
+        return make_block_hash_with_group_id(request.block_hashes[units - 1], kv_cache_group_id)
+
+    def name(
+        self,
+        requests: Sequence[Request],
+        blocks: Tensor,
+        num_tokens: Tensor,
+        group: int,
+        block_size: int,
+        keep_keys: bool,
+    ) -> tuple[Names, Tensor]:
+        """Name each of ``blocks`` [n], all different, by the first ``num_tokens`` [n] tokens of its request.
+
+        Answers the names, and which blocks had them not before, bool [n].
+        """
+        unit, lengths = self.hash_block_size, num_tokens.tolist()
+        hashes = [r.block_hashes[length // unit - 1] for r, length in zip(requests, lengths, strict=True)]
+        names = names_of_hashes(hashes, torch.full_like(blocks, group))
+        is_new, entered = self.keys.add(blocks, names, num_tokens, keep_keys)
+        if self.events.is_on:
+            entries = [(requests[i], lengths[i]) for i in entered.tolist()]
+            self.events.stored(entries, unit, block_size, group, lambda parents: self._has(parents, group))
+        return names, is_new
+
+    def _has(self, hashes: list[BlockHash], group: int) -> list[bool]:
+        found = self.keys.find(names_of_hashes(hashes, self._tensor([group] * len(hashes))))
+        return [block >= 0 for block in found.tolist()]
 
     def move_block_hashes(self, src_block: KVCacheBlock, dst_block: KVCacheBlock) -> None:
         """Give every key of ``src_block`` to ``dst_block``, which has none (clause Index/move_takes_all)."""
@@ -250,13 +277,24 @@ class BlockPool:
         """Take every key off every block, if only null and sinks are held. Answers whether it did."""
         if self.queue.free + self.num_sinks < self.num_gpu_blocks - 1:
             return False
-        self.keys = KeyStore(self.num_gpu_blocks, self.device)
+        self.keys = KeyStore(self.num_gpu_blocks, self.device, self.events)
+        if self.events.is_on:
+            self.events.waiting.append(AllBlocksCleared())
         return True
 
     def take_sinks(self, num_blocks: int) -> Tensor:
-        """Take blocks that are held for ever, before any other is taken (clause Pool/sinks_stay)."""
+        """Take blocks that are held for ever, before any other (clause Pool/sinks_stay)."""
         self.num_sinks += num_blocks
         return self.take(num_blocks)
+
+    # Telling
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """Drain what was announced since the last call (clauses Events/...).
+
+        Where one call served many requests, it is told group by group.
+        """
+        return self.events.take()
 
     def _tensor(self, ids: Sequence[int]) -> Tensor:
         return torch.tensor(ids, dtype=torch.int64, device=self.device)

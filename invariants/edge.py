@@ -45,6 +45,7 @@ class Edge:
         self.work, self.pass_began = t.work, t.pass_began
         self.flight = t.flight
         self.unspoilt = t.unspoilt
+        self.announced, self.events = t.announced, t.events
         self.shape = shape
         self.life = life_of(t)
         self.found: Found | None = None

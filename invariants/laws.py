@@ -23,7 +23,7 @@ from pagedkv.spec.moves import (
 from pagedkv.spec.outcomes import Raised
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
-from . import allocation_laws, copy_laws, hit_laws, key_laws, pool_laws, state_laws, table_laws
+from . import allocation_laws, copy_laws, event_laws, hit_laws, key_laws, pool_laws, state_laws, table_laws
 from .breach import Breach
 from .edge import Edge, life_of
 from .law import Law
@@ -89,6 +89,13 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     key_laws.older_holders_come_first,
     key_laws.move_takes_all,
     key_laws.withdrawn_keys_go,
+    event_laws.cleared_by_reset,
+    event_laws.in_order,
+    event_laws.removed_when_gone,
+    event_laws.stored_when_new,
+    event_laws.parents_known,
+    event_laws.tells_the_block,
+    event_laws.replay_rebuilds,
 )
 """Laws on one move. What says more about the cause comes first: the first breach names the fault."""
 

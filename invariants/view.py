@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pagedkv.spec import World
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
@@ -53,3 +54,7 @@ class Transition:
     flight: Flight = NOTHING_IN_FLIGHT
     unspoilt: frozenset[str] = frozenset()
     """Requests since whose arrival no key has left the index, as far as somebody kept count."""
+    announced: frozenset[KeyName] = frozenset()
+    """What a consumer of all events took to be in the index before the move."""
+    events: tuple[EventName, ...] | None = None
+    """What the move announced; None where the manager announces nothing."""

@@ -38,7 +38,7 @@ from .single_type import SingleTypeKVCacheManager
 
 Rows = tuple[list[KVCacheBlock], ...]
 
-_MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
+MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
     MLAAttentionSpec: FullAttentionManager,
     RSWASpec: RSWAManager,
@@ -59,7 +59,7 @@ def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size:
         for spec in specs
     )
     all_can = all(
-        spec.block_size == unit or _MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
+        spec.block_size == unit or MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
     )
     return unit if has_inner_states and all_can and num_ranks == 1 else scheduler_block_size
 
@@ -89,7 +89,7 @@ class KVCacheCoordinator:
         num_ranks = dcp_world_size * pcp_world_size
         self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size, num_ranks)
         self.single_type_managers = tuple(
-            _MANAGERS[type(spec)](
+            MANAGERS[type(spec)](
                 spec,
                 pool,
                 pool.enable_caching,
@@ -99,7 +99,7 @@ class KVCacheCoordinator:
                 needs_kv_cache_zeroing=kv_cache_config.needs_kv_cache_zeroing,
                 max_admission_blocks_per_request=None
                 if max_in_flight_tokens is None
-                else _MANAGERS[type(spec)].admission_cap_of(spec, max_in_flight_tokens, max_model_len),
+                else MANAGERS[type(spec)].admission_cap_of(spec, max_in_flight_tokens, max_model_len),
             )
             for g, spec in enumerate(specs)
         )

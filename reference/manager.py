@@ -6,6 +6,7 @@ from pagedkv.spec import (
     BlockHashWithGroupId,
     KVCacheBlockCopy,
     KVCacheConfig,
+    KVCacheEvent,
     Request,
     RequestStatus,
     Snapshot,
@@ -219,6 +220,10 @@ class KVCacheManager(Views):
                     taken.setdefault(request_id, []).append((manager.kv_cache_group_id, block_id, num_tokens))
                 manager.hand_offs = []
         return taken
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """Drain what was announced of the cache."""
+        return self.block_pool.take_events()
 
     # Freeing
 

@@ -4,23 +4,30 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pagedkv.spec import (
+    AllBlocksCleared,
     BlockHash,
     BlockHashWithGroupId,
+    BlockRemoved,
+    KVCacheEvent,
     Request,
     ValuePreconditionError,
+    get_block_hash,
+    get_group_id,
     make_block_hash_with_group_id,
     require,
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import index, pool
 from pagedkv.spec.deployment import check_pool
+from pagedkv.spec.events import stored_event
 
 
 class BlockPool:
     """``num_gpu_blocks`` blocks, shared by all groups; block 0 is the null block.
 
     Four facts are its whole state: who counts as holder, which keys each block has (primary first),
-    the free queue from its front, and per key the blocks that have it, the longest holder first.
+    the free queue from its front, and per key the blocks that have it, the longest holder first. Beside
+    it are the events that nobody has taken yet.
     """
 
     def __init__(
@@ -30,27 +37,27 @@ class BlockPool:
         hash_block_size: int,
         enable_kv_cache_events: bool = False,
     ) -> None:
-        check_pool(num_gpu_blocks, hash_block_size, enable_kv_cache_events)
+        check_pool(num_gpu_blocks, hash_block_size)
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
         self.hash_block_size = hash_block_size
+        self.enable_kv_cache_events = enable_kv_cache_events
         self.ref_counts = [0] * num_gpu_blocks
         self.keys: list[tuple[Key, ...]] = [()] * num_gpu_blocks
         self.queue = list(range(1, num_gpu_blocks))
         self.index: dict[BlockHashWithGroupId, tuple[int, ...]] = {}
         self.num_sinks = 0
+        self.events: list[KVCacheEvent] = []
 
     def copy(self) -> "BlockPool":
         """An independent pool in the same state."""
         twin = BlockPool.__new__(BlockPool)
-        twin.num_sinks = self.num_sinks
-        twin.num_gpu_blocks = self.num_gpu_blocks
-        twin.enable_caching = self.enable_caching
-        twin.hash_block_size = self.hash_block_size
+        vars(twin).update(vars(self))
         twin.ref_counts = self.ref_counts.copy()
         twin.keys = self.keys.copy()
         twin.queue = self.queue.copy()
         twin.index = self.index.copy()
+        twin.events = self.events.copy()
         return twin
 
     # Looking
@@ -173,7 +180,7 @@ class BlockPool:
                 f"block {block_id} has a primary key already and is to get one of {key.num_tokens} tokens",
             )
         for block_id, key in wanted:
-            self._add_key(block_id, key, keep_keys)
+            self._name(request, block_id, key, block_size, keep_keys)
 
     def cache_partial_block(
         self,
@@ -200,18 +207,18 @@ class BlockPool:
             f"num_tokens is {num_tokens}, with block size {block_size} and {hashed} tokens hashed",
         )
         key = self._key(request, num_tokens, kv_cache_group_id)
-        self._add_key(block.block_id, key, keep_keys)
+        self._name(request, block.block_id, key, block_size, keep_keys)
         return key.name
 
     def move_block_hashes(self, src_block: KVCacheBlock, dst_block: KVCacheBlock) -> None:
         """Give every key of ``src_block`` to ``dst_block``, which has none (clause Index/move_takes_all)."""
         src, dst = src_block.block_id, dst_block.block_id
         require(not self.keys[dst], index.MOVE_TAKES_ALL, f"block {dst} has keys already")
-        moved = self.keys[src]
+        self.keys[dst] = self.keys[src]
+        for key in self.keys[dst]:
+            self.index[key.name] += (dst,)
+        # The keys never leave the index, so nothing is announced.
         self._drop_keys(src)
-        self.keys[dst] = moved
-        for key in moved:
-            self.index[key.name] = (*self.index.get(key.name, ()), dst)
 
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Take every key off these blocks; frees nothing."""
@@ -229,7 +236,9 @@ class BlockPool:
         """Take every key off every block, if only null and sinks are held. Answers whether it did."""
         if len(self.queue) + self.num_sinks + 1 < self.num_gpu_blocks:
             return False
-        self.evict_blocks(range(self.num_gpu_blocks))
+        self.keys = [()] * self.num_gpu_blocks
+        self.index = {}
+        self._announce(AllBlocksCleared())
         return True
 
     def withdraw_key(self, block_id: int, key: Key) -> None:
@@ -238,9 +247,31 @@ class BlockPool:
             self.keys[block_id] = tuple(k for k in self.keys[block_id] if k != key)
             self._unlist(block_id, key)
 
+    # Telling
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """Drain what was announced since the last call (clauses Events/...)."""
+        taken, self.events = self.events, []
+        return taken
+
+    def _announce(self, event: KVCacheEvent) -> None:
+        if self.enable_kv_cache_events:
+            self.events.append(event)
+
     def _key(self, request: Request, num_tokens: int, group_id: int) -> Key:
         block_hash = request.block_hashes[num_tokens // self.hash_block_size - 1]
         return Key(make_block_hash_with_group_id(block_hash, group_id), num_tokens)
+
+    def _name(self, request: Request, block_id: int, key: Key, block_size: int, keep_keys: bool) -> None:
+        unit, group_id = self.hash_block_size, get_group_id(key.name)
+
+        def is_known(parent: BlockHash) -> bool:
+            return make_block_hash_with_group_id(parent, group_id) in self.index
+
+        is_new = key.name not in self.index
+        self._add_key(block_id, key, keep_keys)
+        if is_new and self.enable_kv_cache_events:
+            self.events.append(stored_event(request, key.num_tokens, unit, block_size, group_id, is_known))
 
     def _add_key(self, block_id: int, key: Key, keep_keys: bool) -> None:
         held = self.keys[block_id]
@@ -264,3 +295,4 @@ class BlockPool:
             self.index[key.name] = left
         else:
             del self.index[key.name]
+            self._announce(BlockRemoved((get_block_hash(key.name),), get_group_id(key.name)))

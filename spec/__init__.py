@@ -13,6 +13,7 @@ from .cache_specs import (
     SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
+from .events import AllBlocksCleared, BlockRemoved, BlockStored, KVCacheEvent
 from .hashing import (
     BlockHash,
     BlockHashWithGroupId,
@@ -35,13 +36,17 @@ from .world import World
 
 __all__ = [
     "SPEC_VERSION",
+    "AllBlocksCleared",
     "BlockHash",
     "BlockHashWithGroupId",
+    "BlockRemoved",
+    "BlockStored",
     "ChunkedLocalAttentionSpec",
     "CrossAttentionSpec",
     "FullAttentionSpec",
     "KVCacheBlockCopy",
     "KVCacheConfig",
+    "KVCacheEvent",
     "KVCacheGroupSpec",
     "KVCacheSpec",
     "MLAAttentionSpec",

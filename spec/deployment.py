@@ -39,11 +39,10 @@ def check_hashes(request: Request, hash_block_size: int) -> None:
     )
 
 
-def check_pool(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events: bool) -> None:
-    """Refuse a pool without blocks, a unit without tokens, and events."""
+def check_pool(num_gpu_blocks: int, hash_block_size: int) -> None:
+    """Refuse a pool without blocks and a unit without tokens."""
     for name, size in (("num_gpu_blocks", num_gpu_blocks), ("hash_block_size", hash_block_size)):
         require(size > 0, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
-    refuse_uncovered(enable_kv_cache_events=(enable_kv_cache_events, False))
 
 
 def check_limits(max_model_len: int, max_in_flight_tokens: int | None, watermark: float) -> None:

@@ -8,6 +8,7 @@ one sequence of ids for each group of the world, 0 for a position without storag
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from .events import KVCacheEvent
 from .requests import Request
 from .snapshot import Snapshot
 
@@ -68,4 +69,12 @@ class TellsState(Protocol):
 
     def snapshot(self) -> Snapshot[Any]:
         """The state. Keys are a prefix's hash followed by the group in 4 big-endian bytes."""
+        ...
+
+
+class Announces(Protocol):
+    """Optional: a manager that tells others what it has; it is asked in worlds with ``events``."""
+
+    def events(self) -> Sequence[KVCacheEvent]:
+        """Drain what was announced since the last call."""
         ...

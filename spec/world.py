@@ -172,6 +172,8 @@ class World:
     """Ranks of decode context parallelism. A group's block size is that over all ranks."""
     pcp: int = 1
     """Ranks of prefill context parallelism."""
+    events: bool = False
+    """Whether the manager announces what enters and leaves its cache."""
 
     @property
     def num_ranks(self) -> int:

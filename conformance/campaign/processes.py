@@ -40,12 +40,12 @@ def packed(run: Run) -> Packed:
     """The run, to be sent."""
     # Clauses are compared by identity: they travel by their ids.
     broken = tuple((breach.clause.id, breach.because) for breach in run.breaches)
-    return run.world, run.moves, run.outcomes, run.operations, run.shown, broken
+    return run.world, run.moves, run.outcomes, run.operations, run.shown, broken, run.events
 
 
 def unpacked(content: Packed) -> Run:
     """The run that was sent."""
     clauses = {clause.id: clause for clause in ALL}
-    world, moves, outcomes, operations, shown, broken = content
+    world, moves, outcomes, operations, shown, broken, events = content
     breaches = tuple(Breach(clauses[clause], because) for clause, because in broken)
-    return Run(world, moves, outcomes, operations, shown, breaches)
+    return Run(world, moves, outcomes, operations, shown, breaches, events)

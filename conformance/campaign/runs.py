@@ -2,22 +2,28 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from random import Random
 from typing import Protocol
 
+from pagedkv.conformance.demand import most_blocks
 from pagedkv.conformance.driver import choose_move
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.loop import is_enabled
+from pagedkv.conformance.scheduling.life import Serving
+from pagedkv.conformance.scheduling.manager import LifeEnded
 from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
-from pagedkv.spec.moves import EndPass, Finish, Move, Reset
+from pagedkv.spec.event_names import EventName
+from pagedkv.spec.moves import EndPass, Finish, Move, Preempt, Reset
 from pagedkv.spec.outcomes import Outcome
+from pagedkv.spec.world import Options
 
 MOVES_PER_RUN = 120
+RUNS_PER_SCHEDULED = 4
 
 
 class Avoids(Protocol):
@@ -43,6 +49,8 @@ class Run:
     shown: Counter[str] = field(default_factory=Counter)
     breaches: tuple[Breach, ...] = ()
     """What the last move broke; empty when nothing was."""
+    events: tuple[tuple[EventName, ...], ...] = ()
+    """What each move announced."""
 
 
 def world_of_run(
@@ -50,7 +58,23 @@ def world_of_run(
 ) -> tuple[Random, World]:
     """The world of a run, one that is for the subject, and the state of chance after drawing it."""
     rng = Random(f"{seed}/{number}")
-    return rng, next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
+    world = next(world for world, refusal in _draws(rng, mixes, subject, avoided) if not refusal)
+    if is_scheduled(number):
+        # It knows neither encoders nor ranks.
+        prompts = tuple(replace(prompt, encoder_tokens=0) for prompt in world.prompts)
+        options = Options(max_in_flight=world.options.max_in_flight)
+        world = replace(world, options=options, prompts=prompts, dcp=1, pcp=1)
+        # A pool that has just room for the longest request: nobody waits for ever in it either.
+        longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in prompts)
+        most = len(world.sinks) + most_blocks(world, longest)
+        tight = replace(world, num_blocks=1 + most + rng.randrange(4))
+        world = world if subject.refuses(tight) or rng.random() < 0.3 else tight
+    return rng, world
+
+
+def is_scheduled(number: int) -> bool:
+    """Whether the scheduler chooses the moves of this run."""
+    return number % RUNS_PER_SCHEDULED == RUNS_PER_SCHEDULED - 1
 
 
 def refusals_of_run(
@@ -81,10 +105,13 @@ def random_run(
 ) -> Run:
     """Run ``number`` of a campaign: random moves until one breaks something or the run is long enough.
 
+    In one run of ``RUNS_PER_SCHEDULED`` the scheduler chooses the moves, until every request has ended.
     The same arguments give the same run on every machine.
     """
     rng, world = world_of_run(seed, number, mixes, subject, avoided)
     bout = Bout(world, subject)
+    if is_scheduled(number):
+        return _scheduled(rng, bout, subject, avoided, before_move)
 
     def choose() -> Iterable[Move]:
         for _ in range(MOVES_PER_RUN):
@@ -110,14 +137,62 @@ def replay_moves(subject: Subject, world: World, moves: Iterable[Move]) -> Run:
     return _play(bout, (move for move in moves if is_enabled(bout.state, move)))
 
 
-def _play(bout: Bout, moves: Iterable[Move]) -> Run:
-    played: list[Move] = []
-    outcomes: list[Outcome] = []
-    breaches: list[Breach] = []
-    for move in moves:
-        breaches = bout.play(move)
-        played.append(move)
-        outcomes.append(bout.outcome)
+def _scheduled(
+    rng: Random, bout: Bout, subject: Subject, avoided: Avoids, before_move: Callable[[Move], None]
+) -> Run:
+    withdrawal = Preempt("", withdraw=True)
+    can_withdraw = subject.can(withdrawal) and not avoided.move(withdrawal)
+    played = _Played(bout)
+
+    def play(move: Move) -> Outcome:
+        before_move(move)
+        breaches = played.play(move)
         if breaches:
-            break
-    return Run(bout.world, tuple(played), tuple(outcomes), bout.operations, bout.shown, tuple(breaches))
+            raise LifeEnded(*breaches)
+        return bout.outcome
+
+    try:
+        Serving(rng, bout, subject, can_withdraw, play).serve()
+    except LifeEnded as end:
+        return played.run(end.breaches)
+    return played.run(())
+
+
+def _play(bout: Bout, moves: Iterable[Move]) -> Run:
+    played = _Played(bout)
+    for move in moves:
+        breaches = played.play(move)
+        if breaches:
+            return played.run(breaches)
+    return played.run(())
+
+
+class _Played:
+    """What was played in a life so far."""
+
+    def __init__(self, bout: Bout) -> None:
+        self._bout = bout
+        self._moves: list[Move] = []
+        self._outcomes: list[Outcome] = []
+        self._events: list[tuple[EventName, ...]] = []
+
+    def play(self, move: Move) -> list[Breach]:
+        """Do the move; answers what it broke."""
+        breaches = self._bout.play(move)
+        self._moves.append(move)
+        self._outcomes.append(self._bout.outcome)
+        self._events.append(self._bout.events)
+        return breaches
+
+    def run(self, breaches: Sequence[Breach]) -> Run:
+        """The life, ended by these."""
+        bout = self._bout
+        return Run(
+            bout.world,
+            tuple(self._moves),
+            tuple(self._outcomes),
+            bout.operations,
+            bout.shown,
+            tuple(breaches),
+            tuple(self._events),
+        )

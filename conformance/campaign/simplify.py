@@ -68,6 +68,7 @@ def _weight(run: Run) -> tuple[int, ...]:
         len(world.chunk_limits),
         sum(isinstance(m, (Admit, Schedule)) and m.limit < world.max_model_len for m in run.moves),
         abs(world.max_step_tokens - _longest_step(world)),
+        world.events,
     )
 
 
@@ -99,6 +100,8 @@ def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant
         yield replace(world, use_eagle=False, groups=same), moves
     if world.num_ranks > 1:
         yield replace(world, dcp=1, pcp=1), moves
+    if world.events:
+        yield replace(world, events=False), moves
     if any(group.speculative for group in world.groups):
         yield replace(world, groups=tuple(replace(group, speculative=0) for group in world.groups)), moves
 

@@ -3,10 +3,13 @@
 Only the snapshot looks inside. vLLM is imported when the subject is made.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+from unittest.mock import patch
 
 from pagedkv.conformance.instance import Instance
 from pagedkv.conformance.standard import StandardInstance
@@ -17,11 +20,19 @@ from pagedkv.spec.snapshot import CopyName, HandOffName
 from pagedkv.spec.world import STATES
 
 SUPPORTED = "0.28."
+_RETENTION = "VLLM_PREFIX_CACHE_RETENTION_INTERVAL"
+_OTHER_EVENTS = (
+    "its announcements tell neither where a block starts nor extra keys by hash unit, and where blocks are "
+    "left out they have more tokens than their hashes stand for"
+)
 
 
 def vllm() -> Subject:
     """The subject. Raises ``SubjectUnavailable`` when that release is not installed."""
-    missing = {"continue": "only its scheduler lets a request go on with more prompt, in a private method"}
+    missing = {
+        "continue": "only its scheduler lets a request go on with more prompt, in a private method",
+        "events": _OTHER_EVENTS,
+    }
     return Subject("vllm", installed_release(), "exact", _make, missing, refuses=_refuses)
 
 
@@ -41,6 +52,8 @@ def installed_release() -> str:
 def _refuses(world: World) -> str | None:
     if world.pcp > 1:
         return "vLLM does not spread blocks by prefill context parallelism"
+    if world.sinks:
+        return "vLLM hands its manager of attention sinks an argument that this does not take"
     if len({group.spec() for group in world.groups}) == 1:
         if len(world.groups) > 1:
             return "vLLM has no prefix caching over several groups of one spec alone"
@@ -48,12 +61,26 @@ def _refuses(world: World) -> str | None:
             return "vLLM hashes a single group by its block size"
     if any(prompt.embeds for prompt in world.prompts):
         return "vLLM takes embeddings as tensors, and hashes one for every position of the prompt"
+    options = world.options
+    if options.resend_boundaries:
+        return "vLLM keeps no boundary for a prompt that is sent again"
+    if options.needs_zeroing and not any(group.kind in STATES for group in world.groups):
+        return "vLLM zeroes blocks in models with states only"
+    if options.retention_interval is not None and not ({"window", *STATES} & {g.kind for g in world.groups}):
+        return "vLLM takes a retention interval only for windows and states"
     return None
 
 
 def _make(world: World) -> Instance:
     # A preempted request is freed like any other: the engine has no call for work that never ran.
-    return StandardInstance(world, make_manager(world), _Requests(world), _snapshot, can_withdraw=False)
+    return StandardInstance(
+        world,
+        make_manager(world),
+        _Requests(world),
+        partial(_snapshot, world),
+        can_withdraw=False,
+        has_events=False,
+    )
 
 
 def make_manager(world: World) -> Any:
@@ -63,7 +90,11 @@ def make_manager(world: World) -> Any:
     from vllm.v1.core.kv_cache_utils import init_none_hash
 
     init_none_hash(sha256)
-    return KVCacheManager(_config(world), **standard_arguments(world))
+    arguments = standard_arguments(world, has_events=False)
+    interval = arguments.pop("retention_interval", None)
+    # vLLM asks for it where it makes the manager's coordinator.
+    with patch.dict(os.environ, {} if interval is None else {_RETENTION: str(interval)}):
+        return KVCacheManager(_config(world), **arguments)
 
 
 def make_hasher(unit: int) -> Any:
@@ -171,7 +202,7 @@ class _Requests:
         raise NotImplementedError("a vLLM request cannot be copied")
 
 
-def _snapshot(manager: Any) -> Snapshot[Any]:
+def _snapshot(world: World, manager: Any) -> Snapshot[Any]:
     pool, managers = manager.block_pool, manager.coordinator.single_type_managers
     others = pool.cached_block_hashes_by_block
     requests = {r: None for m in managers for r in m.req_to_blocks}
@@ -213,4 +244,6 @@ def _snapshot(manager: Any) -> Snapshot[Any]:
         ),
         pins={r: tuple(b.block_id for b in blocks) for r, blocks in manager._partial_tail_pins.items()},
         marks=None,
+        # It lists blocks in every model with states, and the private blocks of copies in all.
+        to_zero=tuple(tuple(m.new_block_ids) if world.options.needs_zeroing else () for m in managers),
     )

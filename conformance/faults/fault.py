@@ -59,3 +59,8 @@ class PlantedFault:
     def is_in_tensors(self) -> bool:
         """Whether it is a fault of the torch manager, which only that manager shows."""
         return self.patch.file.startswith("impl/")
+
+    @property
+    def is_in_scheduler(self) -> bool:
+        """Whether it is a fault of the scheduler: its moves alone, in another life, are no fault."""
+        return self.patch.file.startswith(("reference/scheduler", "reference/queues"))

@@ -7,7 +7,7 @@ from time import perf_counter
 from pagedkv.conformance.campaign.campaign import PROFILES
 from pagedkv.conformance.campaign.expectations import Avoided
 from pagedkv.conformance.campaign.minimise import is_same
-from pagedkv.conformance.campaign.runs import Avoids, Run, random_run
+from pagedkv.conformance.campaign.runs import Avoids, Run, is_scheduled, random_run
 from pagedkv.conformance.campaign.smallest import smallest
 from pagedkv.conformance.subjects import Subject
 from pagedkv.invariants.breach import Breach
@@ -46,11 +46,12 @@ def hunt(
 ) -> HuntResult:
     """Look for the fault over at least ``budget`` operations, until a run that a person can follow shows it.
 
-    Not ``shortens``: until any run shows it, which is answered as it is.
+    Not ``shortens``, or a fault of the scheduler: until any run shows it, which is answered as it is.
     The same arguments find the same. Raises ``BadPatch`` when the fault does not fit the package, and
     ``SubjectUnavailable`` when it is one of the torch manager and torch is not installed.
     """
     started = perf_counter()
+    shortens = shortens and not fault.is_in_scheduler
     elsewhere = best = None
     with faulty_subject(fault) as subject:
         where = fault.unrelated
@@ -58,7 +59,7 @@ def hunt(
             runs = _runs(subject, seed, where.mixes, where, UNRELATED_OPERATIONS)
             elsewhere = next((run.breaches[0] for run in runs if run.breaches), None)
         operations = 0
-        for run in _runs(subject, seed, fault.mixes, Avoided(frozenset()), budget):
+        for run in _runs(subject, seed, fault.mixes, Avoided(frozenset()), budget, fault.is_in_scheduler):
             operations += run.operations
             if run.breaches and (best is None or is_same(run, best)):
                 shorter = smallest(run, subject) if shortens else run
@@ -77,11 +78,19 @@ def hunt(
     )
 
 
-def _runs(subject: Subject, seed: int, mixes: tuple[str, ...], avoided: Avoids, budget: int) -> Iterator[Run]:
-    """The runs of a campaign, until they have spent the budget."""
+def _runs(
+    subject: Subject,
+    seed: int,
+    mixes: tuple[str, ...],
+    avoided: Avoids,
+    budget: int,
+    only_scheduled: bool = False,
+) -> Iterator[Run]:
+    """The runs of a campaign, until they have spent the budget; all, or those under the scheduler."""
     number = operations = 0
     while operations < budget:
-        run = random_run(subject, seed, number, mixes, avoided)
-        operations += run.operations
+        if is_scheduled(number) or not only_scheduled:
+            run = random_run(subject, seed, number, mixes, avoided)
+            operations += run.operations
+            yield run
         number += 1
-        yield run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pagedkv.spec import World
 
-_OWN_PARTS_OF_SPEC = ("__init__.py", "hashing", "requests.py", "rules")
+_OWN_PARTS_OF_SPEC = ("__init__.py", "events.py", "hashing", "requests.py", "rules")
 """What a copy beside the original has of its own in ``spec``. The rest is data, compared across both."""
 
 _OWN_ROOMS = ("spec", "reference", "impl")

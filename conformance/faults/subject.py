@@ -10,7 +10,7 @@ from typing import Any
 
 from pagedkv.conformance.instance import Instance
 from pagedkv.conformance.standard import StandardInstance
-from pagedkv.conformance.subjects import OwnRequests, Subject, standard_arguments
+from pagedkv.conformance.subjects import OwnRequests, Strictness, Subject, standard_arguments
 from pagedkv.conformance.torch_subject import require_torch, torch_instance
 from pagedkv.spec import World
 
@@ -32,7 +32,9 @@ def faulty_subject(fault: PlantedFault) -> Iterator[Subject]:
         invalidate_caches()
         try:
             make = _tensors(name, fault) if fault.is_in_tensors else _model(name, fault)
-            yield Subject(fault.name, "faulty", "exact" if fault.tells_state else "safety", make)
+            scheduler = import_module(f"{name}.reference").Scheduler
+            strictness: Strictness = "exact" if fault.tells_state else "safety"
+            yield Subject(fault.name, "faulty", strictness, make, scheduler=scheduler)
         finally:
             sys.path.remove(folder)
             for module in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:

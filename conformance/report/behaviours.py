@@ -17,6 +17,7 @@ _NEEDS: Mapping[str, str] = {
     coverage.EVICT: "evict",
     coverage.RESET: "reset",
     coverage.RESET_REFUSED: "reset",
+    coverage.STORED_AND_REMOVED: "events",
 }
 """The capability without which a behaviour cannot occur."""
 

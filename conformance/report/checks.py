@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from pagedkv.conformance.faults.catalogue import all_faults
 from pagedkv.conformance.proofs import contracts
+from pagedkv.conformance.scheduling.life import WATCHED
 from pagedkv.invariants.laws import LAWS
 from pagedkv.invariants.worker import CHECKED
 from pagedkv.spec.clauses import Clause
@@ -19,12 +20,14 @@ class Check(NamedTuple):
 
 
 def checks_of(clause: Clause) -> Iterator[Check]:
-    """The laws, the worker, and the contracts that check a clause, and the planted faults that show it."""
+    """What checks a clause: laws, the worker, the watch over the scheduler, contracts; and planted faults."""
     for law in LAWS:
         if law.clause is clause:
             yield Check("law", law.meaning)
     if clause in CHECKED:
         yield Check("worker", "The worker compares what its memory holds after each step.")
+    if clause in WATCHED:
+        yield Check("watch", "Lives under the scheduler are held to it, move by move.")
     for contract in contracts.ALL:
         if clause in contract.clauses:
             yield Check("contract", (inspect.getdoc(contract.check) or contract.name).partition("\n")[0])

@@ -1,20 +1,22 @@
 """A trace of requests through the engine loop, to its end or to the first broken clause."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from pagedkv.conformance.demand import refused_alone
 from pagedkv.conformance.judge import breach_of_error, making
 from pagedkv.conformance.loop import LoopState, apply_move
+from pagedkv.conformance.scheduling.manager import LifeEnded
+from pagedkv.conformance.scheduling.service import Service
 from pagedkv.conformance.subjects import Subject
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.laws import check_transition
 from pagedkv.spec import World
-from pagedkv.spec.clauses import allocation
-from pagedkv.spec.moves import Admit, Move, Schedule
-from pagedkv.spec.outcomes import Allocated, Outcome, Raised
+from pagedkv.spec.moves import Move
+from pagedkv.spec.outcomes import Outcome, Raised
 
+from .arrivals import serve_all
 from .figures import Counting, Figures
-from .policy import Policy
 from .sample import Sample
 
 
@@ -51,17 +53,19 @@ def replay_requests(
         state = LoopState.start(world, subject.make(world), has_worker=every is not None)
     life = _Life(state, Sample(state, every) if every is not None else None)
     replay = life.replay
-    moves = Policy(state, arrivals, max_running, subject.can).moves()
+
+    def play(move: Move) -> Outcome:
+        replay.move = move
+        outcome = life.play(move)
+        progress(replay)
+        if replay.breaches:
+            raise LifeEnded(*replay.breaches)
+        return outcome
+
     try:
-        replay.move = next(moves)
-        while True:
-            outcome = life.play(replay.move)
-            progress(replay)
-            if replay.breaches:
-                break
-            replay.move = moves.send(outcome)
-    except StopIteration:
-        pass
+        serve_all(Service(state, play, max_running, subject.can), len(world.prompts), arrivals, max_running)
+    except LifeEnded as end:
+        replay.breaches = end.breaches
     except KeyboardInterrupt:
         replay.was_interrupted = True
     return replay
@@ -91,22 +95,6 @@ class _Life:
             return Raised(type(error).__name__, str(error))
         found = [*check_transition(transition)] if transition else []
         self.replay.checked += transition is not None
-        self.replay.breaches = (*found, *worker_breaches, *self._refused_alone(move, outcome))
+        refused = refused_alone(self._state, self._state.lives, move, outcome)
+        self.replay.breaches = (*found, *worker_breaches, *refused)
         return outcome
-
-    def _refused_alone(self, move: Move, outcome: Outcome) -> Iterator[Breach]:
-        """A request that gets nothing although it takes no hit and nobody else holds a block.
-
-        Its needs were held against the pool before it arrived, so the run would never end.
-        """
-        if isinstance(outcome, Allocated) and outcome.rows is None and isinstance(move, (Admit, Schedule)):
-            lives = self._state.lives.values()
-            others = [life for life in lives if life.is_running and life.request != move.request]
-            # Others that lost their blocks in this pass may have left copies under way.
-            is_alone = not others and self._state.attempted == {move.request}
-            if is_alone and not (outcome.found and outcome.found.hit):
-                yield Breach(
-                    allocation.PREDICTION_IS_EXACT,
-                    f"nobody else holds a block, and {move.request} is answered None for "
-                    f"{outcome.num_new_tokens} tokens",
-                )

@@ -11,8 +11,8 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.wording import printable, with_key_names
 from pagedkv.spec import SPEC_VERSION
 
+from .arrivals import MS_PER_PASS
 from .deployment import Deployment
-from .policy import MS_PER_PASS
 from .replay import Replay
 
 _LABEL = 14

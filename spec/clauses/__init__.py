@@ -1,9 +1,35 @@
 """The rules, as objects. ``ALL`` lists each once, in reading order."""
 
-from . import allocation, chunk, config, copies, freeing, hashing, hit, index, pool, worker
+from . import (
+    allocation,
+    chunk,
+    config,
+    copies,
+    events,
+    freeing,
+    hashing,
+    hit,
+    index,
+    pool,
+    schedule,
+    worker,
+)
 from .clause import Clause
 
-_FAMILIES = (config, hashing, pool, index, hit, allocation, copies, freeing, chunk, worker)
+_FAMILIES = (
+    config,
+    hashing,
+    pool,
+    index,
+    hit,
+    allocation,
+    copies,
+    freeing,
+    chunk,
+    schedule,
+    worker,
+    events,
+)
 
 ALL: tuple[Clause, ...] = tuple(
     value for family in _FAMILIES for value in vars(family).values() if isinstance(value, Clause)
@@ -16,10 +42,12 @@ __all__ = [
     "chunk",
     "config",
     "copies",
+    "events",
     "freeing",
     "hashing",
     "hit",
     "index",
     "pool",
+    "schedule",
     "worker",
 ]

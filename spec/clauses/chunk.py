@@ -1,4 +1,4 @@
-"""Scheduler rules."""
+"""Where chunks of prefill end."""
 
 from .clause import Clause
 
@@ -12,15 +12,5 @@ ENDS_ON_A_STATE = Clause(
 PROGRESSES = Clause(
     "Chunk/progresses",
     "A request is told to wait only if a step with more room would let it reach the next boundary.",
-    "0.1",
-)
-LOOKUP_BY_CONNECTOR = Clause(
-    "Schedule/lookup_by_connector",
-    "Only a connector that can use them is given divergent hits.",
-    "0.1",
-)
-RELEASED_WHEN_PROCESSED = Clause(
-    "Schedule/released_when_processed",
-    "Ends of copies are released at once when their step is processed, else behind a fence.",
     "0.1",
 )

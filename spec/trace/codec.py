@@ -1,8 +1,8 @@
 """Worlds, moves and outcomes as JSON values, and strictly back.
 
-The form follows the classes: an object has the fields of its class and no other, a tuple is a list. Moves and
-outcomes also carry their ``kind``: the class's name in lower case with underscores, such as ``end_pass``. A
-field that has a default may be left out, as in traces that are older than the field.
+The form follows the classes: an object has the fields of its class and no other, a tuple is a list. Moves,
+outcomes and events also carry their ``kind``: the class's name in lower case with underscores, such as
+``end_pass``. A field that has a default may be left out, as in traces that are older than the field.
 Reading makes no object of any other class, whatever the content says.
 """
 
@@ -15,6 +15,7 @@ from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.world import World
@@ -42,7 +43,9 @@ def kind_name(cls: type) -> str:
     return re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
-_KINDS: Mapping[type, str] = {cls: kind_name(cls) for cls in (*get_args(Move), *get_args(Outcome))}
+_KINDS: Mapping[type, str] = {
+    cls: kind_name(cls) for cls in (*get_args(Move), *get_args(Outcome), *get_args(EventName))
+}
 
 
 def world_to_json(world: World) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.version import VERSION
@@ -34,6 +35,8 @@ class Step:
     lawful: tuple[Outcome, ...] = ()
     """All that the specification allows here; empty: not told. Outcomes name blocks, so it binds only
     subjects that are equal to the reference in block ids."""
+    events: tuple[EventName, ...] = ()
+    """What the move announced."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any, Literal, NoReturn
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.world import World
@@ -20,6 +21,7 @@ FORMAT: Literal["pagedkv-trace"] = "pagedkv-trace"
 FORMAT_VERSION: Literal[1] = 1
 
 _COPY_AGAIN = "copy it again from where it was written"
+_OFTEN_EMPTY: dict[str, list[object]] = {"lawful": [], "events": []}
 _NOT_BY_HAND = "take the file as it was written, or correct this line"
 
 
@@ -54,6 +56,8 @@ class Line:
     move: Move
     outcome: Outcome | None
     lawful: tuple[Outcome, ...]
+    """Left out where empty."""
+    events: tuple[EventName, ...]
     """Left out where empty."""
 
 
@@ -109,10 +113,8 @@ def _contents(trace: Trace) -> Iterator[dict[str, Any]]:
         )
     )
     for number, step in enumerate(trace.steps, 1):
-        content = to_json(Line(number, step.move, step.outcome, step.lawful))
-        if not step.lawful:
-            del content["lawful"]
-        yield content
+        content = to_json(Line(number, step.move, step.outcome, step.lawful, step.events))
+        yield {name: part for name, part in content.items() if part or name not in _OFTEN_EMPTY}
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
@@ -129,7 +131,7 @@ def _parse(path: Path, lines: Iterator[bytes]) -> Trace:
         line = reader.step(header.steps)
         if line.step != number:
             reader.refuse(f"`step` is {line.step}, and it has to be {number}, the next", _COPY_AGAIN)
-        steps.append(Step(line.move, line.outcome, line.lawful))
+        steps.append(Step(line.move, line.outcome, line.lawful, line.events))
     reader.expect_end(header.steps)
     return Trace(
         header.subject,
@@ -184,7 +186,7 @@ class _Reader:
             self.refuse(rule, _COPY_AGAIN)
         content = self._json(line)
         if isinstance(content, dict):
-            content = {"lawful": [], **content}
+            content = {**_OFTEN_EMPTY, **content}
         try:
             return from_json(content, Line, "line")
         except BadContent as error:

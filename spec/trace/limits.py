@@ -2,8 +2,9 @@
 
 from typing import NamedTuple, get_args
 
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.outcomes import Outcome
-from pagedkv.spec.snapshot import HandOffName
+from pagedkv.spec.snapshot import HandOffName, KeyName
 
 MAX_LINE_BYTES = 4 * 2**20
 MAX_FILE_BYTES = 256 * 2**20
@@ -66,9 +67,10 @@ _LIMITS = {
     "Submit.prompt": Limit(0, 63),
     "Continue.prompt": Limit(0, 63),
     "Raised.message": Limit(text=MAX_TEXT),
+    "Stored.extras": Limit(text=MAX_TEXT),
 }
 
-_ANSWERS = frozenset(cls.__name__ for cls in (*get_args(Outcome), HandOffName))
+_ANSWERS = frozenset(cls.__name__ for cls in (*get_args(Outcome), *get_args(EventName), HandOffName, KeyName))
 
 
 def limit_of(cls: type, field: str) -> Limit:

@@ -39,4 +39,4 @@ def test_what_checks_a_rule_is_found_in_every_place() -> None:
         "planted fault",
     }
     kinds = {check.kind for clause in clauses.ALL for check in checks_of(clause)}
-    assert kinds == {"law", "worker", "contract", "planted fault"}
+    assert kinds == {"law", "worker", "watch", "contract", "planted fault"}

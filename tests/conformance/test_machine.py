@@ -23,7 +23,7 @@ from pagedkv.spec.trace import read_trace, write_trace
 # Lives are made small by the harness: it knows which moves depend on which.
 FEW = settings(
     derandomize=True,
-    max_examples=40,
+    max_examples=60,
     stateful_step_count=40,
     phases=[Phase.generate],
     deadline=None,

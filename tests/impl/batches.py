@@ -67,7 +67,9 @@ def worlds(draw: DrawFn, mix: str, enable_caching: bool) -> tuple[World, Random]
     rng = Random(draw(integers(0, 2**32 - 1)))
     world = random_world(rng, (mix,))
     num_blocks = max(8, world.num_blocks * draw(sampled_from((2, 3, 4, 6, 12))) // 4)
-    return replace(world, max_requests=6, num_blocks=num_blocks, enable_caching=enable_caching), rng
+    return replace(
+        world, max_requests=6, num_blocks=num_blocks, enable_caching=enable_caching, events=True
+    ), rng
 
 
 @composite

@@ -13,6 +13,7 @@ from hypothesis.strategies import DataObject, data
 from pagedkv.conformance.worlds import MIXES
 from pagedkv.impl import KVCacheBlocks, KVCacheManager
 from pagedkv.spec import Request, World
+from tests.scenarios.consumer import replayed
 
 from .batches import Plan, Step, advance, plans, traits, worlds
 from .lives import life_in, wander
@@ -70,6 +71,9 @@ def test_it_equals_the_calls_one_by_one(device: torch.device, monkeypatch: pytes
             assert served == [entry is not None for entry in answered]
             after = one.snapshot()
             assert after == other.snapshot()
+            # In what order a batch tells is its own, but it tells all.
+            for manager in (one, other):
+                assert replayed(manager.take_events(), before.index) == after.index.keys()
             seen.update(traits(plan.state.world, together, before, after, served))
             if len(served) > 1:
                 seen["all are served in one go"] += num_alone == 0

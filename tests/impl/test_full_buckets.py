@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from pagedkv.impl.events import EventLog
 from pagedkv.impl.keys import KeyStore
 from pagedkv.impl.layout import BUCKET, NOBODY
 from pagedkv.impl.pool import BlockPool
@@ -16,10 +17,11 @@ COUNT = 5 * BUCKET + 3
 @pytest.fixture
 def crowd(device: torch.device) -> KeyStore:
     """``COUNT`` keys of one bucket and one tag, each on the block of its number plus one."""
-    store = KeyStore(COUNT + 1, device)
+    store = KeyStore(COUNT + 1, device, EventLog(False))
     blocks = torch.arange(1, COUNT + 1, device=device)
     own = names([crowded(n) for n in range(COUNT)], [0] * COUNT, store)
-    assert store.add(blocks, own, blocks, keep_keys=True).all()
+    is_new, _ = store.add(blocks, own, blocks, keep_keys=True)
+    assert is_new.all()
     return store
 
 
@@ -70,7 +72,7 @@ def test_nothing_is_left_behind(crowd: KeyStore) -> None:
 
 
 def test_a_key_is_its_whole_digest_its_length_and_its_group(device: torch.device) -> None:
-    store = KeyStore(8, device)
+    store = KeyStore(8, device, EventLog(False))
     keys = [(crowded(1), 0), (crowded(1, zeros=1), 0), (crowded(1), 1), (crowded(1, zeros=22), 1)]
     blocks = torch.arange(1, 5, device=device)
     asked = names([digest for digest, _ in keys], [group for _, group in keys], store)
@@ -85,7 +87,7 @@ def test_a_key_is_its_whole_digest_its_length_and_its_group(device: torch.device
 
 
 def test_groups_in_one_place_are_told_apart(device: torch.device) -> None:
-    store = KeyStore(4, device)
+    store = KeyStore(4, device, EventLog(False))
     digest, blocks = crowded(0), torch.tensor([1, 2], device=device)
     both = names([digest] * 2, list(groups_in_one_place(digest, store)), store)
     homes, tags = homes_and_tags(both, store)
@@ -97,7 +99,7 @@ def test_groups_in_one_place_are_told_apart(device: torch.device) -> None:
 
 
 def test_a_digest_that_is_too_long_is_refused(device: torch.device) -> None:
-    store = KeyStore(4, device)
+    store = KeyStore(4, device, EventLog(False))
     assert len(crowded(0, zeros=22)) == 32
     with pytest.raises(UnsupportedError, match="33 bytes"):
         names([crowded(0), BlockHash(bytes(33))], [0, 0], store)

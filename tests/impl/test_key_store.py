@@ -7,9 +7,10 @@ from random import Random
 import torch
 from torch import Tensor
 
+from pagedkv.impl.events import EventLog
 from pagedkv.impl.keys import KeyStore
 from pagedkv.impl.ops.fixed import Names
-from pagedkv.spec import BlockHash, get_block_hash, get_group_id
+from pagedkv.spec import BlockHash, BlockRemoved, get_block_hash, get_group_id, make_block_hash_with_group_id
 from pagedkv.spec.blocks import Key
 
 from .crowds import crowded, is_clean, names
@@ -26,7 +27,8 @@ class Pair:
     """A store and its model, to which the same is done."""
 
     def __init__(self, device: torch.device, rng: Random, seen: Counter[str]) -> None:
-        self.store, self.model = KeyStore(NUM_BLOCKS, device), KeyModel()
+        self.store, self.model = KeyStore(NUM_BLOCKS, device, EventLog(True)), KeyModel()
+        self.told: set[bytes] = set()
         self.device, self.rng, self.seen = device, rng, seen
 
     def step(self) -> None:
@@ -86,6 +88,8 @@ class Pair:
 
     def compare(self) -> None:
         by_block, index = self.store.all_keys()
+        self._hear()
+        assert self.told == index.keys()
         assert by_block == [tuple(self.model.by_block.get(block, ())) for block in range(NUM_BLOCKS)]
         assert index == {name: tuple(blocks) for name, blocks in self.model.holders.items()}
         every = [*FEW, *MANY]
@@ -105,9 +109,24 @@ class Pair:
     def _add(self, named: list[tuple[int, Key]], keep: bool) -> None:
         blocks, keys = [block for block, _ in named], [key for _, key in named]
         tokens = self._tensor(key.num_tokens for key in keys)
-        is_new = self.store.add(self._tensor(blocks), self._names(keys), tokens, keep).tolist()
+        is_new, entered = (
+            column.tolist()
+            for column in self.store.add(self._tensor(blocks), self._names(keys), tokens, keep)
+        )
+        self._hear()
+        new = {keys[i].name for i in entered}
+        assert len(new) == len(entered)
+        assert self.told.isdisjoint(new)
+        self.told |= new
         assert is_new == [self.model.add(block, key, keep) for block, key in named]
         self.seen["a block has the key already"] += not all(is_new)
+
+    def _hear(self) -> None:
+        """Take in which keys were announced removed."""
+        for event in self.store.events.take():
+            assert isinstance(event, BlockRemoved)
+            for digest in event.block_hashes:
+                self.told.remove(make_block_hash_with_group_id(digest, event.group_idx))
 
     def _drop(self, blocks: list[int]) -> None:
         leaving = Counter(key.name for block in blocks for key in self.model.by_block.get(block, []))

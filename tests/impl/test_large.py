@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pagedkv.impl import KVCacheManager
+from pagedkv.impl.events import EventLog
 from pagedkv.impl.keys import KeyStore
 from pagedkv.impl.layout import DIGEST_WORDS, NOBODY
 from pagedkv.impl.ops.fixed import Names
@@ -93,11 +94,14 @@ def test_every_one_of_a_million_blocks_is_taken_once(device: torch.device) -> No
 
 
 def test_a_hundred_thousand_keys_are_found(device: torch.device) -> None:
-    store, blocks = KeyStore(MILLION, device), torch.arange(7, MILLION, 10, device=device)
+    store = KeyStore(MILLION, device, EventLog(False))
+    blocks = torch.arange(7, MILLION, 10, device=device)
     random = torch.Generator().manual_seed(0)
     digest = torch.randint(2**62, (len(blocks), DIGEST_WORDS), generator=random).to(device)
     names = Names(digest, torch.full_like(blocks, 32, dtype=torch.uint8), blocks // 10 % 2)
-    assert bool(store.add(blocks, names, blocks + 1, keep_keys=False).all())
+    is_new, entered = store.add(blocks, names, blocks + 1, keep_keys=False)
+    assert bool(is_new.all())
+    assert len(entered) == len(blocks)
     assert torch.equal(store.find(names), blocks)
     assert bool((store.find(names._replace(group=1 - names.group)) == NOBODY).all())
     store.drop(blocks[::2])

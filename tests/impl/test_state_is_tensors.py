@@ -38,6 +38,18 @@ def test_every_tensor_is_on_the_device(device: torch.device) -> None:
     assert {tensor.device.type for tensor in inventory_of(manager).tensors.values()} == {device.type}
 
 
+def test_events_wait_in_a_queue_for_output_and_nowhere_else(device: torch.device) -> None:
+    silent, _ = busy(SHORT, device=device)
+    (few, _), (many, _) = (busy(n, device=device, enable_kv_cache_events=True) for n in (SHORT, LONG))
+    assert len(many.block_pool.events.waiting) > 8 * len(few.block_pool.events.waiting) > 0
+    for manager in (few, many):
+        state = manager.snapshot()
+        assert manager.take_events()
+        # What is taken is nobody's state: without it the manager is as it was, and as one that tells nothing.
+        assert manager.snapshot() == state
+        assert inventory_of(manager).elements == inventory_of(silent).elements
+
+
 @pytest.fixture(scope="module")
 def few_and_many() -> tuple[KVCacheManager, KVCacheManager]:
     """Managers of one history, with few blocks and with many."""

@@ -17,7 +17,7 @@ from pagedkv.spec.outcomes import Allocated, Found, Raised, Stepped, Viewed, Wai
 from pagedkv.spec.snapshot import CopyName, HandOffName, KeyName
 from pagedkv.spec.world import Group, Image, Prompt
 
-from . import test_call_laws, test_hit_laws, test_pool_and_key_laws, test_state_laws
+from . import test_call_laws, test_event_laws, test_hit_laws, test_pool_and_key_laws, test_state_laws
 from .build import HYBRID, TOKENS, start
 
 FAMILY = (
@@ -76,7 +76,7 @@ def test_the_reference_keeps_the_laws(world: World) -> None:
 
 
 def test_every_law_has_a_state_that_breaks_it() -> None:
-    modules = (test_call_laws, test_hit_laws, test_pool_and_key_laws, test_state_laws)
+    modules = (test_call_laws, test_event_laws, test_hit_laws, test_pool_and_key_laws, test_state_laws)
     assert {id(case[0]) for module in modules for case in module.CASES} == {id(law) for law in LAWS}
 
 

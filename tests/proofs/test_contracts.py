@@ -7,7 +7,7 @@ import pytest
 
 from pagedkv.conformance.proofs.contracts import ALL, SUBJECTS, Contract, answers, steps
 from pagedkv.conformance.proofs.enumeration import enumerate_cases
-from pagedkv.spec.rules import admission, caching, chunks, hits, reach, rows, sizes
+from pagedkv.spec.rules import admission, caching, chunks, demand, hits, reach, rows, sizes
 
 RULES = "pagedkv.spec.rules"
 
@@ -39,7 +39,7 @@ def test_every_rule_is_judged() -> None:
     judged = {contract.rule for contract in ALL}
     assert judged == {
         rule
-        for module in (admission, caching, chunks, hits, reach, rows, sizes)
+        for module in (admission, caching, chunks, demand, hits, reach, rows, sizes)
         for rule in public_functions(module)
     }
 

@@ -95,7 +95,6 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             "Config/running_states_alone",
             PreconditionError,
         ),
-        (lambda side: manager(side, enable_kv_cache_events=True), "Config/covered", UnsupportedError),
         (lambda side: manager(side, pcp_world_size=2), "Config/context_parallel", UnsupportedError),
         (
             lambda side: manager(

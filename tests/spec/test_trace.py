@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pagedkv.conformance.worlds import random_world
 from pagedkv.spec import SPEC_VERSION
+from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
@@ -54,7 +55,7 @@ from pagedkv.spec.trace import (
     write_trace,
 )
 
-from .trace_samples import MOVES, OUTCOMES, TRACE
+from .trace_samples import EVENTS, MOVES, OUTCOMES, TRACE
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 counts = st.integers(0, 1_000_000)
@@ -96,6 +97,7 @@ outcomes = st.one_of(
 def test_the_samples_have_every_kind() -> None:
     assert {type(move) for move in MOVES} == set(get_args(Move))
     assert {type(outcome) for outcome in OUTCOMES} == {*get_args(Outcome), type(None)}
+    assert {type(event) for event in EVENTS} == set(get_args(EventName))
 
 
 @given(moves)

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from pagedkv.spec.trace import BadTrace, Step, read_trace, trace_schema, write_trace
 
-from .trace_samples import FOUND, MOVES, OUTCOMES, TRACE
+from .trace_samples import EVENTS, FOUND, MOVES, OUTCOMES, TRACE
 
 OTHERS: tuple[object, ...] = (None, True, 1, "x", [], [True], {}, {"kind": "nothing"})
 """What is put in the place of every value."""
@@ -94,6 +94,7 @@ PARTS = [
     *(("move", Step(move, None)) for move in MOVES),
     *(("outcome", Step(MOVES[1], outcome)) for outcome in OUTCOMES),
     ("lawful", Step(MOVES[1], None, (FOUND,))),
+    *(("events", Step(MOVES[1], None, (), (event,))) for event in EVENTS),
     ("step", Step(MOVES[1], None)),
 ]
 

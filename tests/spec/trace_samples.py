@@ -1,6 +1,7 @@
 """A trace with every kind of move and every kind of outcome."""
 
 from pagedkv.spec import World
+from pagedkv.spec.event_names import Cleared, EventName, Removed, Stored
 from pagedkv.spec.moves import (
     Admit,
     BeginPass,
@@ -29,7 +30,7 @@ from pagedkv.spec.outcomes import (
     Viewed,
     Waits,
 )
-from pagedkv.spec.snapshot import HandOffName
+from pagedkv.spec.snapshot import HandOffName, KeyName
 from pagedkv.spec.trace import RecordedBreach, Step, Trace, TracedSubject
 from pagedkv.spec.world import Embed, Group, Image, Options, Prompt
 
@@ -49,6 +50,7 @@ WORLD = World(
     max_disturbances=None,
     chunk_limits=(1, 3),
     options=Options(2, 3, 1, 16, True, 5, True, 8, True, True),
+    events=True,
 )
 
 FOUND = Found(6, ((1, 2), (0, 3)), 7, True)
@@ -90,13 +92,20 @@ OUTCOMES: tuple[Outcome | None, ...] = (
     None,
 )
 
+EVENTS: tuple[EventName, ...] = (
+    Stored(KeyName(1, 0, 4), KeyName(1, 0, 2), 2, (5, -7), 8, "adapter", (("lora:adapter", "salt:s"), ())),
+    Stored(KeyName(0, 1, 2), None, 0, (1, 2), 4, None, ((),)),
+    Removed(KeyName(1, 0, 4)),
+    Cleared(),
+)
+
 TRACE = Trace(
     TracedSubject("module:factory", "1.2"),
     seed=-3,
     number=41,
     world=WORLD,
     steps=tuple(
-        Step(move, outcome, (Nothing(), FOUND) if i == 2 else ())
+        Step(move, outcome, (Nothing(), FOUND) if i == 2 else (), EVENTS if i == 3 else ())
         for i, (move, outcome) in enumerate(zip(MOVES, OUTCOMES, strict=True))
     ),
     breach=RecordedBreach("Pool/free_once", "block 3 is free twice"),

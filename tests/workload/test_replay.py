@@ -7,18 +7,19 @@ import pytest
 from examples.own_manager import OwnManager
 from pagedkv.conformance.loop import LoopState, apply_move
 from pagedkv.conformance.own import subject_of_factory
+from pagedkv.conformance.scheduling.service import Service
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import Subject, make_reference, reference
+from pagedkv.conformance.workload.arrivals import serve_all
 from pagedkv.conformance.workload.figures import Counting
-from pagedkv.conformance.workload.policy import Policy
 from pagedkv.conformance.workload.replay import Replay, replay_requests
 from pagedkv.conformance.workload.sample import Sample
 from pagedkv.invariants.view import Transition
 from pagedkv.reference import KVCacheBlocks, KVCacheManager
 from pagedkv.spec import KVCacheBlockCopy, Request, World
 from pagedkv.spec.clauses import allocation, freeing, hit, worker
-from pagedkv.spec.moves import Admit, EndPass, Finish, Schedule, Submit
-from pagedkv.spec.outcomes import Allocated
+from pagedkv.spec.moves import Admit, EndPass, Finish, Move, Schedule, Submit
+from pagedkv.spec.outcomes import Allocated, Outcome
 from tests.conformance.planted import Blind, planted
 
 from .build import asking, hits_of_one_after_the_other, made, world
@@ -58,28 +59,27 @@ def test_the_figures_are_what_snapshots_of_every_move_show(deployment: dict[str,
     state = LoopState.start(small, make_reference(small), has_worker=False)
     counting = Counting(state)
     evicted = peak = copies = partial = 0
-    moves = Policy(state, None, 6).moves()
-    move = next(moves)
-    try:
-        while True:
-            before = state.instance.snapshot()
-            outcome, _ = apply_move(state, move)
-            counting.count(move, outcome)
-            after = state.instance.snapshot()
-            assert before is not None
-            assert after is not None
-            if isinstance(outcome, Allocated) and outcome.rows is not None:
-                hits = {block for row in outcome.found.rows for block in row} if outcome.found else set()
-                taken = {*before.queue} - {*after.queue} - hits
-                evicted += sum(bool(before.keys[block]) for block in taken)
-                peak = max(peak, small.num_blocks - 1 - len(after.queue))
-                copies += len(after.copies) - len(before.copies)
-                partial += bool(
-                    isinstance(move, Admit) and len(after.copies) > len(before.copies) and outcome.found
-                )
-            move = moves.send(outcome)
-    except StopIteration:
-        pass
+
+    def play(move: Move) -> Outcome:
+        nonlocal evicted, peak, copies, partial
+        before = state.instance.snapshot()
+        outcome, _ = apply_move(state, move)
+        counting.count(move, outcome)
+        after = state.instance.snapshot()
+        assert before is not None
+        assert after is not None
+        if isinstance(outcome, Allocated) and outcome.rows is not None:
+            hits = {block for row in outcome.found.rows for block in row} if outcome.found else set()
+            taken = {*before.queue} - {*after.queue} - hits
+            evicted += sum(bool(before.keys[block]) for block in taken)
+            peak = max(peak, small.num_blocks - 1 - len(after.queue))
+            copies += len(after.copies) - len(before.copies)
+            partial += bool(
+                isinstance(move, Admit) and len(after.copies) > len(before.copies) and outcome.found
+            )
+        return outcome
+
+    serve_all(Service(state, play, 6), len(small.prompts), None, 6)
     figures = counting.figures
     assert (figures.evictions, figures.peak_blocks) == (evicted, peak)
     assert (figures.copies, figures.partial_hits) == (copies, partial)
@@ -117,17 +117,16 @@ def test_every_nth_move_is_judged_as_if_all_were() -> None:
     def sampled(every: int) -> list[Transition | None]:
         state = LoopState.start(small, make_reference(small))
         sample = Sample(state, every)
-        moves = Policy(state, None, 4).moves()
         taken = []
-        move = next(moves)
-        try:
-            while True:
-                sample.before(move)
-                outcome, _ = apply_move(state, move)
-                taken.append(sample.after(move, outcome))
-                move = moves.send(outcome)
-        except StopIteration:
-            return taken
+
+        def play(move: Move) -> Outcome:
+            sample.before(move)
+            outcome, _ = apply_move(state, move)
+            taken.append(sample.after(move, outcome))
+            return outcome
+
+        serve_all(Service(state, play, 4), len(small.prompts), None, 4)
+        return taken
 
     everything = sampled(1)
     for t in everything:
@@ -142,22 +141,23 @@ def test_claims_are_checked_after_passes_with_a_judged_move_only() -> None:
     small = world(made(4), **TIGHT[2])
     state = LoopState.start(small, make_reference(small))
     sample = Sample(state, 11)
-    moves = Policy(state, None, 4).moves()
-    move, number, is_due, checked = next(moves), 0, False, []
-    try:
-        while True:
-            number += 1
-            is_due |= number % 11 == 0
-            sample.before(move)
-            if isinstance(move, EndPass):
-                checked.append(state.checks_claims)
-                assert state.checks_claims == is_due
-                is_due = False
-            outcome, _ = apply_move(state, move)
-            sample.after(move, outcome)
-            move = moves.send(outcome)
-    except StopIteration:
-        assert 0 < sum(checked) < len(checked)
+    number, is_due, checked = 0, False, []
+
+    def play(move: Move) -> Outcome:
+        nonlocal number, is_due
+        number += 1
+        is_due |= number % 11 == 0
+        sample.before(move)
+        if isinstance(move, EndPass):
+            checked.append(state.checks_claims)
+            assert state.checks_claims == is_due
+            is_due = False
+        outcome, _ = apply_move(state, move)
+        sample.after(move, outcome)
+        return outcome
+
+    serve_all(Service(state, play, 4), len(small.prompts), None, 4)
+    assert 0 < sum(checked) < len(checked)
 
 
 class TurnsCopiesRound(KVCacheManager):

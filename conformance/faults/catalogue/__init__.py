@@ -8,6 +8,7 @@ from . import (
     continuations,
     copies,
     counts,
+    events,
     hashing,
     index,
     keys,
@@ -15,9 +16,11 @@ from . import (
     lookup,
     passes,
     queue,
+    scheduling,
     torch_arguments,
     torch_copies,
     torch_counts,
+    torch_events,
     torch_holders,
     torch_index,
     torch_kinds,
@@ -45,6 +48,8 @@ _IN_MODEL = (
     copies,
     passes,
     withdrawal,
+    scheduling,
+    events,
 )
 _IN_TENSORS = (
     torch_ring,
@@ -58,6 +63,7 @@ _IN_TENSORS = (
     torch_copies,
     torch_arguments,
     torch_kinds,
+    torch_events,
 )
 
 

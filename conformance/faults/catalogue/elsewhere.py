@@ -31,6 +31,10 @@ def _has_no_speculative_blocks(world: World) -> bool:
     return not any(group.speculative for group in world.groups)
 
 
+def _has_no_events(world: World) -> bool:
+    return not world.events
+
+
 WITH_CACHING = Unrelated(is_taken=_has_caching)
 WITHOUT_CACHING = Unrelated(is_taken=_has_no_caching)
 WITHOUT_DRAFT_MODELS = Unrelated(is_taken=_has_no_draft_model)
@@ -43,6 +47,8 @@ ATTENTION_ALONE = Unrelated(mixes=("full",))
 WITHOUT_WINDOWS = Unrelated()
 """No windows and no chunks."""
 WITHOUT_CHUNKS = Unrelated(mixes=("full+mamba", "window", "full+window", "full+window+mamba"))
+WITHOUT_EVENTS = Unrelated(is_taken=_has_no_events)
+"""Nothing is announced."""
 STATES_ALONE = Unrelated(mixes=("mamba",))
 
 

@@ -95,8 +95,8 @@ FAULTS = (
         "a reset keeps the keys on the blocks",
         Patch(
             "impl/pool.py",
-            "        self.keys = KeyStore(self.num_gpu_blocks, self.device)\n        return True",
-            "        self.keys.buckets = KeyStore(self.num_gpu_blocks, self.device).buckets\n        return True",
+            "self.keys = KeyStore(self.num_gpu_blocks, self.device, self.events)",
+            "self.keys.buckets = KeyStore(self.num_gpu_blocks, self.device, self.events).buckets",
         ),
         (pool.RESET_WHEN_IDLE,),
         without("reset"),

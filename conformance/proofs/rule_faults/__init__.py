@@ -1,6 +1,6 @@
 """Faults of the rules, and the contracts that have to refute each."""
 
-from . import caching, chunks, claims, fits, hits, reach, retention, rows, sizes
+from . import caching, chunks, claims, demand, fits, hits, reach, retention, rows, sizes
 from .fault import RuleFault
 
 ALL: tuple[RuleFault, ...] = (
@@ -13,6 +13,7 @@ ALL: tuple[RuleFault, ...] = (
     *caching.FAULTS,
     *retention.FAULTS,
     *chunks.FAULTS,
+    *demand.FAULTS,
 )
 """Every fault, by the file of the rule."""
 

@@ -1,0 +1,1 @@
+"""The scheduler as the engine loop's policy."""

@@ -1,0 +1,123 @@
+"""A life under the scheduler: random arrivals, priorities and aborts, until every request has ended."""
+
+from collections.abc import Iterator
+from random import Random
+
+from pagedkv.conformance.judge import Bout
+from pagedkv.conformance.subjects import Subject
+from pagedkv.invariants.breach import Breach
+from pagedkv.spec import ValuePreconditionError
+from pagedkv.spec.clauses import schedule
+from pagedkv.spec.moves import EndPass, Move
+from pagedkv.spec.outcomes import Allocated, Outcome
+
+from .manager import LifeEnded, Play
+from .service import Service
+from .watch import Watch
+
+REQUESTS = 8
+"""How many requests arrive in a life."""
+
+WATCHED = (
+    schedule.NEVER_FITS,
+    schedule.WITHIN_BUDGET,
+    schedule.RUNNING_FIRST,
+    schedule.IN_TURN,
+    schedule.LAST_GIVES_WAY,
+    schedule.WITHDRAWS_ITS_PASS,
+    schedule.NOBODY_AFTER_PREEMPTION,
+    schedule.SHORTER_HIT,
+    schedule.EVERYBODY_ENDS,
+)
+"""The clauses that a life under the scheduler is held to, beside those of the manager."""
+
+
+class Serving:
+    """One life. ``serve`` raises ``LifeEnded`` with what a move or the scheduler broke."""
+
+    def __init__(self, rng: Random, bout: Bout, subject: Subject, can_withdraw: bool, play: Play) -> None:
+        """``play`` does a move on the bout, and raises ``LifeEnded`` when it broke something."""
+        self._rng = rng
+        self._state = bout.state
+        self._do = play
+        by_priority = rng.random() < 0.6 and can_withdraw
+        max_running = rng.choice((1, 3, 4, 4))
+        self._watch = Watch(bout.state, max_running, by_priority)
+        self._service = Service(
+            bout.state,
+            self._play,
+            max_running,
+            subject.can,
+            subject.scheduler,
+            "priority" if by_priority else "fcfs",
+        )
+        self._num_passes = 0
+        self._passes_allowed = 0
+        self._last_given = 0
+        """The pass in which some were."""
+
+    def serve(self) -> None:
+        """Let requests arrive and serve them all."""
+        rng, world, scheduler = self._rng, self._state.world, self._service.scheduler
+        arrived = 0
+        while arrived < REQUESTS or scheduler.has_requests():
+            while arrived < REQUESTS and len(self._state.lives) < world.max_requests and rng.random() < 0.5:
+                self._arrive(f"r{arrived}", rng.randrange(len(world.prompts)), rng.randrange(3))
+                arrived += 1
+            if self._state.lives and rng.random() < 0.03:
+                scheduler.finish_requests([rng.choice(sorted(self._state.lives))])
+            if scheduler.has_requests():
+                self._check(self._unfair_ends(self._service.step()))
+                self._check(self._waits())
+
+    def _arrive(self, name: str, prompt: int, priority: int) -> None:
+        self._watch.arrives(name, priority)
+        try:
+            self._service.arrive(name, prompt, priority)
+        except ValuePreconditionError as refusal:
+            # Worlds are drawn so that every prompt fits.
+            self._check(iter([Breach(schedule.NEVER_FITS, f"{name} would fit and is refused: {refusal}")]))
+        # Whoever is first goes on in every pass; an arrival may make another one the first.
+        longest = self._state.world.max_model_len
+        self._passes_allowed += (
+            (len(self._state.lives) + 1) * (longest + 3) * (1 + self._state.world.options.max_in_flight)
+        )
+
+    def _play(self, move: Move) -> Outcome:
+        self._check(self._watch.before(move))
+        outcome = self._do(move)
+        self._check(self._watch.after(move, outcome))
+        if isinstance(outcome, Allocated) and outcome.rows is not None:
+            self._last_given = self._num_passes
+        self._num_passes += isinstance(move, EndPass)
+        return outcome
+
+    def _unfair_ends(self, ended: list[str]) -> Iterator[Breach]:
+        """Whoever has all tokens ends, and nobody else but by an abort."""
+        for name, life in self._state.lives.items():
+            prompt = self._state.world.prompts[life.prompt]
+            has_all = life.num_tokens == len(prompt.tokens)
+            if has_all and life.processed >= max(prompt.length, len(prompt.tokens) - 1):
+                yield Breach(schedule.EVERYBODY_ENDS, f"{name} has all its tokens and goes on")
+        left = {entry.request.request_id for entry in self._service.scheduler.requests.values()}
+        if left != set(self._state.lives):
+            yield Breach(
+                schedule.EVERYBODY_ENDS,
+                f"{sorted(self._state.lives)} are not ended, {sorted(left)} are served, and {ended} ended",
+            )
+
+    def _waits(self) -> Iterator[Breach]:
+        """A bound on the passes in which nobody gets a token, and on all of them."""
+        idle = self._num_passes - 1 - self._last_given
+        if idle > 2 + 2 * self._state.world.options.max_in_flight or self._num_passes > self._passes_allowed:
+            yield Breach(
+                schedule.EVERYBODY_ENDS,
+                f"{sorted(self._state.lives)} wait after {self._num_passes} passes, of which the "
+                f"last {idle} gave no token",
+            )
+
+    @staticmethod
+    def _check(breaches: Iterator[Breach]) -> None:
+        found = tuple(breaches)
+        if found:
+            raise LifeEnded(*found)

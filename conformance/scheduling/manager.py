@@ -1,0 +1,171 @@
+"""A manager with the standard names whose calls are moves of the engine loop."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from pagedkv.conformance.enabled import is_enabled
+from pagedkv.conformance.loop import LoopState
+from pagedkv.invariants.breach import Breach
+from pagedkv.spec import KVCacheBlockCopy, PreconditionError
+from pagedkv.spec.clauses import Clause, chunk, freeing, schedule
+from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Lookup, Move, Preempt, Schedule
+from pagedkv.spec.outcomes import Allocated, Found, Outcome, Stepped, Waits
+from pagedkv.spec.snapshot import HandOffName, Rows
+
+Play = Callable[[Move], Outcome]
+"""Does a move and answers what was answered; raises ``LifeEnded`` when that broke something."""
+
+
+class LifeEnded(Exception):
+    """The life is over: something broke, in a move or by what the scheduler did."""
+
+    def __init__(self, *breaches: Breach) -> None:
+        super().__init__(*breaches)
+        self.breaches = breaches
+
+
+class Slots(NamedTuple):
+    """What an allocation or a lookup answers."""
+
+    rows: Rows
+
+    def get_block_ids(self) -> tuple[list[int], ...]:
+        """Per group."""
+        return tuple(list(row) for row in self.rows)
+
+
+class LoopManager:
+    """What the scheduler is given in place of a manager.
+
+    The loop looks a request up and allocates for it in one move, with the chunk that the rules give it. The
+    move is made by the lookup; the scheduler's own call then has to be the one that was made.
+    """
+
+    def __init__(self, state: LoopState, play: Play, can: Callable[[Move], bool]) -> None:
+        self._state = state
+        self._play = play
+        self._can = can
+        self._looked_up: tuple[str, int, Outcome] | None = None
+        """Who was, with how many tokens left, and what was answered."""
+        self._gave_way: list[Preempt] = []
+        """What was preempted in this pass."""
+        self._hand_offs: tuple[HandOffName, ...] = ()
+        self.sent: dict[str, int] = {}
+        """What the worker was sent at the end of the last pass: tokens by request."""
+
+    def new_step_starts(self) -> None:
+        """Open a pass."""
+        self._gave_way = []
+        self._do(BeginPass(), schedule.SETTLED_IN_ORDER)
+
+    def get_computed_blocks(self, request: Any) -> tuple[Slots, int, int]:
+        """Admit the request, as far as the loop sees it."""
+        left = self._state.tokens_left
+        outcome = self._admit(request.request_id, "common")
+        self._looked_up = request.request_id, left, outcome
+        found = getattr(outcome, "found", None) or Found(0, ())
+        return Slots(found.rows), found.hit, found.junction
+
+    def allocate_slots(
+        self,
+        request: Any,
+        num_new_tokens: int,
+        num_new_computed_tokens: int = 0,
+        new_computed_blocks: Slots | None = None,
+        has_scheduled_reqs: bool = True,
+    ) -> Slots | None:
+        """Ask slots for the request, which the loop does with as many tokens as the rules give."""
+        name, left, answered = request.request_id, self._state.tokens_left, None
+        if self._looked_up:
+            asker, left, answered = self._looked_up
+            self._looked_up = None
+            if asker != name:
+                self._fail(schedule.IN_TURN, f"{asker} is looked up, and {name} asks for slots")
+        if num_new_tokens > left:
+            self._fail(schedule.WITHIN_BUDGET, f"{name} asks for {num_new_tokens} tokens of {left}")
+        if answered:
+            outcome = answered
+        elif self._state.lives[name].is_running:
+            outcome = self._do(Schedule(name, left), schedule.RUNNING_FIRST)
+        else:
+            outcome = self._admit(name, "none")
+        if not isinstance(outcome, Allocated) or outcome.num_new_tokens != num_new_tokens:
+            allowed = outcome.num_new_tokens if isinstance(outcome, Allocated) else 0
+            gave_back = any(move.withdraw for move in self._gave_way)
+            keeps_back = gave_back and num_new_tokens < allowed
+            clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else chunk.ENDS_ON_A_STATE
+            self._fail(clause, f"{name} asks for {num_new_tokens} tokens, and the rules give {allowed}")
+        return None if outcome.rows is None else Slots(outcome.rows)
+
+    def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
+        """The whole table of a request that was admitted in this pass."""
+        return Slots(self._state.work[request_id].rows).get_block_ids()
+
+    def free(self, request: Any, withdraw: bool = False) -> None:
+        """Preempt the request in a pass, end it between passes."""
+        self._settle()
+        name = request.request_id
+        if not self._state.in_pass:
+            self._do(Finish(name), schedule.EVERYBODY_ENDS)
+            return
+        if withdraw != (name in self._state.work):
+            self._fail(
+                schedule.WITHDRAWS_ITS_PASS, f"{name} is {'' if withdraw else 'not '}withdrawn from this pass"
+            )
+        move = Preempt(name, withdraw)
+        if not self._can(move) or not is_enabled(self._state, move):
+            raise PreconditionError(freeing.NOT_WHAT_OTHERS_TOOK, f"request {name!r}")
+        self._gave_way.append(move)
+        self._play(move)
+
+    def pop_blocks_for_free(self, request: Any, withdraw: bool = False) -> list[Any]:
+        """The same with steps in flight; the loop frees the blocks itself when they are settled."""
+        self.free(request, withdraw)
+        return []
+
+    @property
+    def block_pool(self) -> "LoopManager":
+        """What is asked to free the blocks that were popped."""
+        return self
+
+    def free_blocks(self, blocks: Sequence[Any]) -> None:
+        """Nothing is left to free."""
+
+    def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[Any]]:
+        """End the pass; the loop releases the ends of the copies itself."""
+        self._settle()
+        self.sent = {name: work.end - work.start for name, work in self._state.work.items()}
+        outcome = self._do(EndPass(), schedule.SETTLED_IN_ORDER)
+        assert isinstance(outcome, Stepped)
+        self._hand_offs = outcome.hand_offs
+        return [KVCacheBlockCopy(*pair) for pair in outcome.copies], []
+
+    def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
+        """What the end of the pass handed over."""
+        taken: dict[str, list[tuple[int, int, int]]] = {}
+        for entry in self._hand_offs:
+            taken.setdefault(entry.request, []).append((entry.group, entry.block, entry.num_tokens))
+        self._hand_offs = ()
+        return taken
+
+    def _admit(self, name: str, lookup: Lookup) -> Outcome:
+        self._settle()
+        return self._do(Admit(name, self._state.tokens_left, lookup), schedule.IN_TURN)
+
+    def _settle(self) -> None:
+        """After a lookup the scheduler asks for slots, unless the rules tell the request to wait."""
+        if self._looked_up and not isinstance(self._looked_up[2], Waits):
+            self._fail(chunk.PROGRESSES, f"{self._looked_up[0]} is told to wait")
+        self._looked_up = None
+
+    def _do(self, move: Move, clause: Clause) -> Outcome:
+        if isinstance(move, (Admit, Schedule)) and not self._state.tokens_left:
+            self._fail(schedule.WITHIN_BUDGET, f"{move.request} asks for tokens, and none is left")
+        if isinstance(move, Admit) and self._gave_way:
+            self._fail(schedule.NOBODY_AFTER_PREEMPTION, f"{move.request} is admitted after {self._gave_way}")
+        if not is_enabled(self._state, move):
+            self._fail(clause, f"{move} with {self._state.tokens_left} tokens left is not allowed")
+        return self._play(move)
+
+    def _fail(self, clause: Clause, because: str) -> NoReturn:
+        raise LifeEnded(Breach(clause, because))
