@@ -7,6 +7,7 @@ from pagedkv.invariants.work import Work
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, Schedule
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Waits
+from pagedkv.spec.world import STATES
 
 from .instance import Ask
 from .loop_state import LoopState, chunk_of
@@ -29,7 +30,7 @@ def admit(state: LoopState, move: Admit) -> Outcome:
         found = count(state, lambda: state.instance.lookup(life, move.lookup == "divergent", is_skipped))
         life = state.lives[life.request] = life._replace(junction=found.junction)
     hit, external = taken_of(state, found, move.available)
-    if found and found.diverged and not external:
+    if found and found.diverged and not (external and _lacks_states_only(state, found)):
         # Nobody supplies what the lagging group lacks: the common hit is for another attempt.
         return Waits(found)
     is_behind = move.asynchronous and external > 0
@@ -39,6 +40,14 @@ def admit(state: LoopState, move: Admit) -> Outcome:
         return Waits(found)
     ask = Ask(num_new, hit, external, is_behind, True, move.reserved, bool(state.work))
     return _allocate(state, life, ask, found)
+
+
+def _lacks_states_only(state: LoopState, found: Found) -> bool:
+    """Whether all attention covers a hit, so that it can be cut where a load begins."""
+    return all(
+        group.kind in STATES or len(row) * group.block_size >= found.hit
+        for group, row in zip(state.world.groups, found.rows, strict=True)
+    )
 
 
 def taken_of(state: LoopState, found: Found | None, available: int) -> tuple[int, int]:

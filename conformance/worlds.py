@@ -100,7 +100,7 @@ UNCACHED = ("mamba-none", "cross")
 
 def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     """A world with one of ``mixes``; the same ``rng`` state gives the same world."""
-    mix = rng.choice(mixes).split("+")
+    mix = rng.choice(_drawn(mixes)).split("+")
     unit = rng.choice((1, 1, 2, 4))
     sizes = dict.fromkeys(KINDS, unit)
     if len(mix) > 1:
@@ -175,6 +175,15 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
 
 def _random_reach(rng: Random, kind: str, block_size: int) -> int:
     return block_size * rng.randint(1, 2) if kind == "sink" else rng.randint(2, 3 * block_size + 1)
+
+
+def _drawn(mixes: tuple[str, ...]) -> tuple[str, ...]:
+    """Of all mixes together those in which hits may end inside blocks are drawn as often as all others."""
+    if len(mixes) < len(MIXES):
+        return mixes
+    inside = [mix for mix in mixes if "mamba" in mix.split("+") and set(mix.split("+")) <= {*WHOLE, "mamba"}]
+    inside = [mix for mix in inside if set(mix.split("+")) != {"mamba"}]
+    return (*mixes, *inside * 4)
 
 
 def _random_ranks(rng: Random, groups: Sequence[Group]) -> tuple[int, int]:
