@@ -19,9 +19,9 @@ FAULTS = (
             "not isinstance(spec, FullAttentionSpec)",
             "type(spec) is not FullAttentionSpec",
         ),
-        (hit.JUNCTION, hit.DIVERGENT),
+        (hit.JUNCTION, hit.DIVERGENT, hit.LONGEST, hit.EAGLE_DROPS_ONE),
         WITHOUT_WINDOWS,
-        "a junction or a divergent lookup may come first",
+        "a junction or a divergent lookup, whose hit is then another, may come first",
         mixes=("mamba+latent",),
     ),
     PlantedFault(
@@ -30,7 +30,7 @@ FAULTS = (
         "a table of what kinds can do lacks a new kind",
         Patch(
             "reference/coordinator.py",
-            "_MANAGERS[type(spec)].supports_fine_grained_hash_lookup",
+            "MANAGERS[type(spec)].supports_fine_grained_hash_lookup",
             "type(spec) in (FullAttentionSpec, MambaSpec)",
         ),
         (
