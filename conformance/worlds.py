@@ -145,7 +145,7 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES) -> World:
     ]
     prompts = _random_prompts(rng, longest, block)
     if "cross" in mix:
-        prompts = tuple(replace(p, encoder_tokens=rng.randint(0, 3 * sizes["cross"])) for p in prompts)
+        prompts = tuple(replace(p, encoder_tokens=rng.randint(1, 3 * sizes["cross"])) for p in prompts)
     made = max(prompt.encoder_tokens for prompt in prompts)
     per_request = 0
     for group in groups:

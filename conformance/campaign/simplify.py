@@ -6,6 +6,7 @@ from functools import partial
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, Move, Schedule
+from pagedkv.spec.trace.worlds import reason_against
 from pagedkv.spec.world import Embed, Prompt
 
 from .minimise import is_same, minimise
@@ -46,7 +47,8 @@ def _minimised(run: Run, play: Play) -> Run:
 
 def _first_better(run: Run, variants: Iterator[_Variant], play: Play) -> Run:
     for world, moves in variants:
-        candidate = play(world, moves)
+        # Smaller sizes may no longer go together.
+        candidate = None if reason_against(world) else play(world, moves)
         if candidate and is_same(candidate, run) and _weight(candidate) < _weight(run):
             return candidate
     return run

@@ -42,7 +42,13 @@ ELSEWHERE = {
 }
 
 
-LONG = {"new-blocks-evict-hits"}
+LONG = {
+    "new-blocks-evict-hits",
+    # A gap takes a few steps to open.
+    "gap-one-token-too-long",
+    "gap-one-token-too-long-unseen",
+    "gap-never-let-go",
+}
 """Found at quick too, but not known to show in as few operations as the others."""
 
 SEEDS = range(4)
