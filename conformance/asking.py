@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from pagedkv.invariants.worker import Work
+from pagedkv.invariants.work import Work
 from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, Schedule
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Waits
+from pagedkv.spec.world import STATES
 
 from .instance import Ask
 from .loop_state import LoopState, chunk_of
@@ -29,7 +30,7 @@ def admit(state: LoopState, move: Admit) -> Outcome:
         found = count(state, lambda: state.instance.lookup(life, move.lookup == "divergent", is_skipped))
         life = state.lives[life.request] = life._replace(junction=found.junction)
     hit, external = taken_of(state, found, move.available)
-    if found and found.diverged and not (external and _is_loadable(state, found, hit)):
+    if found and found.diverged and not (external and _lacks_states_only(state, found)):
         # Nobody supplies what the lagging group lacks: the common hit is for another attempt.
         return Waits(found)
     is_behind = move.asynchronous and external > 0
@@ -41,6 +42,14 @@ def admit(state: LoopState, move: Admit) -> Outcome:
     return _allocate(state, life, ask, found)
 
 
+def _lacks_states_only(state: LoopState, found: Found) -> bool:
+    """Whether all attention covers a hit, so that it can be cut where a load begins."""
+    return all(
+        group.kind in STATES or len(row) * group.block_size >= found.hit
+        for group, row in zip(state.world.groups, found.rows, strict=True)
+    )
+
+
 def taken_of(state: LoopState, found: Found | None, available: int) -> tuple[int, int]:
     """How much of a hit is taken, and how much a connector that has ``available`` tokens adds to that.
 
@@ -50,19 +59,7 @@ def taken_of(state: LoopState, found: Found | None, available: int) -> tuple[int
     if available <= hit:
         return hit, 0
     cut = hit - hit % state.world.scheduler_block_size
-    groups = zip(state.world.groups, found.rows if found else (), strict=False)
-    if any(len(row) * group.block_size < cut for group, row in groups if group.kind != "mamba"):
-        # A window lags: of it no part is loaded that lies before the hit.
-        return hit, 0
     return cut, available - cut
-
-
-def _is_loadable(state: LoopState, found: Found, hit: int) -> bool:
-    """Whether only states are missing up to ``hit``: what attention lacks of it, no load brings."""
-    return all(
-        group.kind == "mamba" or len(row) * group.block_size >= hit
-        for group, row in zip(state.world.groups, found.rows, strict=True)
-    )
 
 
 def schedule(state: LoopState, move: Schedule) -> Outcome:

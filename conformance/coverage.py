@@ -25,6 +25,7 @@ from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, W
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.snapshot import KeyName
+from pagedkv.spec.world import WHOLE
 
 PARTIAL_HIT = "partial hit copied"
 OWNER_MOVE = "owner's entry moved"
@@ -135,7 +136,7 @@ def _eagle_drops(t: Transition) -> Iterator[str]:
     life = t.lives[t.move.request]  # type: ignore[union-attr]
     for g in world.eagle_groups:
         group = world.groups[g]
-        if group.kind == "full" and world.enable_caching:
+        if group.kind in WHOLE and world.enable_caching:
             cached = tuple(
                 KeyName(g, *world.name(life.prompt, n)) in t.before.index
                 for n in range(world.unit, life.num_tokens + 1, world.unit)

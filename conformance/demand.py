@@ -10,19 +10,21 @@ from pagedkv.spec.moves import Admit, Move, Schedule
 from pagedkv.spec.outcomes import Allocated, Outcome
 from pagedkv.spec.rules import demand
 from pagedkv.spec.rules.reach import Reads
-from pagedkv.spec.world import GroupKind
+from pagedkv.spec.world import WHOLE, GroupKind
 
 from .loop_state import LoopState
 
-_READS: dict[GroupKind, Reads] = {"full": "prefix", "window": "window", "chunk": "chunk", "mamba": "state"}
+_READS: dict[GroupKind, Reads] = {"window": "window", "chunk": "chunk", "mamba": "state"}
+"""What others hold grows with the request, or with what its encoder made."""
 
 
-def most_blocks(world: World, num_tokens: int) -> int:
+def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0) -> int:
     """The most blocks that a request of ``num_tokens`` tokens holds at a time, apart from ends of copies."""
-    return sum(
+    per_block = sum(group.speculative for group in world.groups if group.kind in ("mamba-all", "mamba-none"))
+    return per_block + sum(
         demand.most_blocks(
-            _READS[group.kind],
-            num_tokens,
+            _READS.get(group.kind, "prefix"),
+            encoder_tokens if group.kind == "cross" else num_tokens,
             group.reach,
             group.block_size,
             world.max_step_tokens * (1 + world.options.max_in_flight),
@@ -50,10 +52,12 @@ def refused_alone(
     if state.held or not others <= {move.request}:
         return
     world = state.world
-    most = most_blocks(world, lives[move.request].num_tokens)
+    life = lives[move.request]
+    made = world.prompts[life.prompt].encoder_tokens
+    most = len(world.sinks) + most_blocks(world, life.num_tokens, made)
     if outcome.found and outcome.found.hit:
         # Beside its own, a block of each attention group from which the end of its hit is copied.
-        most += sum(group.kind == "full" for group in world.groups)
+        most += sum(group.kind in WHOLE for group in world.groups)
     if most < world.num_blocks:
         yield Breach(
             allocation.PREDICTION_IS_EXACT,

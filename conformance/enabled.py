@@ -21,6 +21,7 @@ from pagedkv.spec.moves import (
     Submit,
     Truncate,
 )
+from pagedkv.spec.world import STATES, WHOLE
 
 from .loop_state import LoopState, chunk_of
 
@@ -119,7 +120,7 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
             candidates.append(CommonPrefix(request))
             candidates += [Preempt(request, request in state.work, pop=True), Finish(request, pop=True)]
             candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
-            if world.state_block_size and len(world.groups) > 1:
+            if len(world.groups) > 1 and any(group.kind in STATES for group in world.groups):
                 candidates.append(Admit(request, limits[-1], "divergent"))
                 if world.options.has_connector:
                     candidates.append(Admit(request, limits[-1], "divergent", life.num_tokens - 1))
@@ -147,14 +148,16 @@ def _endings(state: LoopState, life: Life) -> list[int]:
         return []
     grain = state.world.scheduler_block_size
     inside = range(max(grain, life.loading_from), life.computed, grain)
-    reads_all = all(group.kind == "full" for group in state.world.groups)
+    reads_all = all(group.kind in WHOLE for group in state.world.groups)
     return [0, *(inside if reads_all else ()), life.computed]
 
 
 def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
     """Whether the next step can verify so many drafts: each has a place, in mamba groups for its state."""
     world = state.world
-    places = [group.speculative for group in world.groups if group.kind == "mamba"]
+    # What drafts leave in states that are not aligned is not described.
+    states = [group for group in world.groups if group.kind in STATES]
+    places = [group.speculative if group.kind == "mamba" else 0 for group in states]
     return (
         drafts <= min([world.options.max_drafts, *places])
         and not life.in_flight
@@ -164,13 +167,18 @@ def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
 
 
 def _goes_on(world: World, life: Life, prompt: int) -> bool:
-    """Whether the request waits for its next token, and the prompt begins with all that is computed."""
+    """Whether the request waits for its next token, and the prompt begins with all that is computed.
+
+    Over reference windows nothing goes on: output would become a part of the prompt of which some was let go
+    already. Nor does it beside cross attention: the encoder has had one input.
+    """
     waits = life.is_running and life.computed == life.num_tokens - 1 >= world.prompts[life.prompt].length
     waits = waits and not life.in_flight and life.loading_from is None
     return (
         waits
         and prompt < len(world.prompts)
         and life.computed < world.prompts[prompt].length
+        and not any(group.kind in ("reference", "cross") for group in world.groups)
         and world.name(prompt, life.computed) == world.name(life.prompt, life.computed)
     )
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from pagedkv.invariants.worker import Work, Worker
+from pagedkv.invariants.work import Work
+from pagedkv.invariants.worker import Worker
 from pagedkv.spec import World
 from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life

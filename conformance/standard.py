@@ -100,6 +100,7 @@ class StandardInstance:
         blocks = self._hits.get(life.request) if ask.hit else None
         if blocks is not None and ask.external:
             blocks = self.manager.truncate_computed_blocks(blocks, ask.hit)
+        made = self.world.prompts[life.prompt].encoder_tokens if ask.is_admission else 0
         answer = self.manager.allocate_slots(
             self._request(life),
             ask.num_new_tokens,
@@ -108,6 +109,7 @@ class StandardInstance:
             num_lookahead_tokens=self.world.options.num_lookahead_tokens,
             num_external_computed_tokens=ask.external,
             delay_cache_blocks=ask.delays,
+            num_encoder_tokens=made,
             full_sequence_must_fit=ask.is_admission and self.world.options.full_sequence_must_fit,
             reserved_blocks=ask.reserved,
             has_scheduled_reqs=ask.has_scheduled,

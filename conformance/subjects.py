@@ -130,6 +130,8 @@ def standard_arguments(world: World, has_events: bool = True) -> dict[str, Any]:
         arguments["watermark"] = world.options.watermark_percent / 100
     if world.options.retention_interval is not None:
         arguments["retention_interval"] = world.options.retention_interval
+    if world.num_ranks > 1:
+        arguments |= {"dcp_world_size": world.dcp, "pcp_world_size": world.pcp}
     if world.options.resend_boundaries:
         arguments["resend_boundaries"] = True
     return arguments

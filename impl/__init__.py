@@ -7,7 +7,15 @@ if find_spec("torch") is None:
 
 from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
 
-from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .kinds import (
+    ChunkedLocalAttentionManager,
+    CrossAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    RSWAManager,
+    SinkFullAttentionManager,
+    SlidingWindowManager,
+)
 from .manager import KVCacheManager
 from .pool import BlockPool
 from .scheduler import Scheduler
@@ -15,11 +23,14 @@ from .scheduler import Scheduler
 __all__ = [
     "BlockPool",
     "ChunkedLocalAttentionManager",
+    "CrossAttentionManager",
     "FullAttentionManager",
     "KVCacheBlock",
     "KVCacheBlocks",
     "KVCacheManager",
     "MambaManager",
+    "RSWAManager",
     "Scheduler",
+    "SinkFullAttentionManager",
     "SlidingWindowManager",
 ]

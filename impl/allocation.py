@@ -91,14 +91,16 @@ def _share(manager: SingleTypeKVCacheManager, row: int, asked: Asked, hit: Tenso
         skipped = manager.get_num_skipped_tokens(asked.start) // size
         kept = torch.cat([hit.new_zeros(skipped), hit[skipped:]])
     length = len(kept) if is_first else int(manager.tables.length[row])
-    loaded = max(0, asked.start + size - 1 - length * size) // size * is_first
+    loaded = max(0, asked.start + size - 1 - length * size) // size * (is_first and manager.takes_hits)
     lengths = hit.new_tensor([length + loaded])
-    growth = manager.growth(lengths, hit.new_tensor([asked.end]), hit.new_tensor([asked.slots]), is_first)
+    slots = hit.new_tensor([manager.slots(asked)])
+    growth = manager.growth(lengths, hit.new_tensor([asked.end]), slots, is_first)
     source = hit[:0] if is_first else own_entry(manager, row)
     whole = 0
     if asked.whole:
         end = hit.new_tensor([asked.whole])
-        whole = loaded + int(manager.growth(lengths, end, end, is_first).taken)
+        slots = hit.new_tensor([manager.slots(asked._replace(slots=asked.whole))])
+        whole = loaded + int(manager.growth(lengths, end, slots, is_first).taken)
         if manager.admission_cap is not None:
             held = kept if is_first else manager.row(row)
             whole = min(whole, max(0, manager.admission_cap - int((held != 0).sum())))

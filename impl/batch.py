@@ -66,14 +66,14 @@ def allocate_many(
     taken = torch.stack([growth.taken for growth in growths], 1)
     if int(taken.sum()) > pool.queue.free - spare:
         return None
-    skips = [m.skippable(calls.rows, calls.num_processed) for m in managers]
+    skips = [m.skippable(calls.rows, calls.num_processed, calls.num_prompt_tokens) for m in managers]
     for manager, (_, _, blocks) in zip(managers, skips, strict=True):
         moves = (manager.tables.named_partial[calls.rows] > 0) & (not manager.keeps_keys)
         if bool(moves.any()) or not bool((pool.keys.has_keys(blocks) & pool.enable_caching).all()):
             return None
 
     for manager, skip in zip(managers, skips, strict=True):
-        manager.let_go(calls.rows, calls.num_processed, skip)
+        manager.let_go(calls.rows, calls.num_processed, calls.num_prompt_tokens, skip)
     by_request = torch.cat([owner for owner, _, _ in skips]).argsort(stable=True)
     pool.release(torch.cat([blocks for _, _, blocks in skips])[by_request])
     blocks = pool.take(int(taken.sum()))

@@ -25,6 +25,8 @@ class Asked(NamedTuple):
     """Up to where attention has places: draft models look ahead."""
     whole: int
     """How long the sequence is that must fit."""
+    encoder: int
+    """How many tokens the request's encoder has made."""
     spare: int
     """Blocks that stay free."""
     lists_loaded: bool

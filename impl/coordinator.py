@@ -7,10 +7,14 @@ from torch import Tensor
 from pagedkv.spec import (
     BlockHash,
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
+    RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     require,
 )
@@ -18,7 +22,15 @@ from pagedkv.spec.blocks import BlockList, KVCacheBlock
 from pagedkv.spec.clauses import hit
 from pagedkv.spec.deployment import check_groups, check_retention
 
-from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .kinds import (
+    ChunkedLocalAttentionManager,
+    CrossAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    RSWAManager,
+    SinkFullAttentionManager,
+    SlidingWindowManager,
+)
 from .ledger import Ledger
 from .lookup import Found, Kind, Prefix, kind_hit, longest_answer, sparse_hit
 from .pool import BlockPool
@@ -28,9 +40,13 @@ Rows = tuple[Sequence[KVCacheBlock], ...]
 
 _MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
+    MLAAttentionSpec: FullAttentionManager,
+    RSWASpec: RSWAManager,
+    SinkFullAttentionSpec: SinkFullAttentionManager,
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,
+    CrossAttentionSpec: CrossAttentionManager,
 }
 
 
@@ -47,8 +63,11 @@ class KVCacheCoordinator:
         max_in_flight_tokens: int | None,
         retention_interval: int | None,
         resend_boundaries: bool,
+        dcp_world_size: int,
+        pcp_world_size: int,
     ) -> None:
-        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle)
+        ranks = (dcp_world_size, pcp_world_size)
+        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle, *ranks)
         check_retention(retention_interval, scheduler_block_size)
         groups = kv_cache_config.kv_cache_groups
         self.pool = pool
@@ -60,12 +79,13 @@ class KVCacheCoordinator:
                 pool.enable_caching,
                 g,
                 scheduler_block_size,
+                *ranks,
                 needs_kv_cache_zeroing=kv_cache_config.needs_kv_cache_zeroing,
                 ledger=self.ledger,
             )
             for g, group in enumerate(groups)
         )
-        self.alignment = self._grain(scheduler_block_size)
+        self.alignment = self._grain(scheduler_block_size, dcp_world_size * pcp_world_size)
         drops = [group.kv_cache_spec for group in groups if group.is_eagle_group]
         if use_eagle and not drops:
             drops = [group.kv_cache_spec for group in groups]
@@ -83,7 +103,7 @@ class KVCacheCoordinator:
             sizes = [m.block_size for m in self.single_type_managers if m.use_eagle and m.keeps_keys]
             self.resend_margin = min(self.alignment, max(sizes, default=0))
             for manager in self.single_type_managers:
-                manager.resend_margin = self.resend_margin if manager.lets_go else 0
+                manager.resend_margin = self.resend_margin if manager.reads_end else 0
 
     def copy(self, pool: BlockPool) -> "KVCacheCoordinator":
         """An independent coordinator in the same state over ``pool``, a copy of this one's."""
@@ -96,7 +116,9 @@ class KVCacheCoordinator:
     @property
     def has_attention_and_states(self) -> bool:
         """Whether there are groups of full attention and of states."""
-        return {FullAttentionManager, MambaManager} <= {type(m) for m in self.single_type_managers}
+        managers = self.single_type_managers
+        has = (any(isinstance(m, kind) for m in managers) for kind in (FullAttentionManager, MambaManager))
+        return all(has)
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
@@ -107,8 +129,8 @@ class KVCacheCoordinator:
         that all other kinds answer, within the shortest hit of full attention.
         """
         prefix, kinds = Prefix(self.pool, block_hashes, max_cache_hit_length), self.kinds
-        sparse = [kind for kind in kinds if kind.lets_go]
-        whole = {kind: kind_hit(prefix, kind, self.alignment) for kind in kinds if not kind.lets_go}
+        sparse = [kind for kind in kinds if kind.reads_end]
+        whole = {kind: kind_hit(prefix, kind, self.alignment) for kind in kinds if not kind.reads_end}
         length = min((found.length for found in whole.values()), default=max_cache_hit_length)
         if sparse:
             length = longest_answer(prefix, sparse, self.alignment, length)
@@ -147,15 +169,14 @@ class KVCacheCoordinator:
             return 0
         return max(0, (num_prompt_tokens - self.resend_margin - 1) // self.alignment) * self.alignment
 
-    def _grain(self, scheduler_block_size: int) -> int:
+    def _grain(self, scheduler_block_size: int, num_ranks: int) -> int:
         """The grain of hits in tokens (clause Hit/aligned)."""
         unit, managers = self.pool.hash_block_size, self.single_type_managers
         if all(m.kv_cache_spec == managers[0].kv_cache_spec for m in managers):
             return managers[0].block_size
         coarse = [m for m in managers if m.block_size > unit]
-        if all(m.keeps_keys for m in coarse) or not all(m.supports_fine_grained_hash_lookup for m in coarse):
-            return scheduler_block_size
-        return unit
+        can_all = num_ranks == 1 and all(m.supports_fine_grained_hash_lookup for m in coarse)
+        return unit if can_all and any(m.is_aligned for m in coarse) else scheduler_block_size
 
     @property
     def kinds(self) -> list[Kind]:
@@ -164,10 +185,10 @@ class KVCacheCoordinator:
         for manager in self.single_type_managers:
             members.setdefault(manager.kv_cache_spec, []).append(manager)
         kinds = [
-            same[0].kind(spec, [m.kv_cache_group_id for m in same], same[0].use_eagle)
+            same[0].kind(spec, same[0].block_size, [m.kv_cache_group_id for m in same], same[0].use_eagle)
             for spec, same in members.items()
         ]
-        return [k for k in kinds if not k.lets_go] + [k for k in kinds if k.lets_go]
+        return [k for k in kinds if not k.reads_end] + [k for k in kinds if k.reads_end]
 
     def _rows(self, answers: Sequence[tuple[Kind, Found, int]]) -> Rows:
         rows: dict[int, Tensor] = {}

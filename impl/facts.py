@@ -7,10 +7,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from pagedkv.spec import BlockHash, KVCacheSpec, require
+from pagedkv.spec import BlockHash, KVCacheSpec, UnsupportedError, require
 from pagedkv.spec.blocks import BlockList, KVCacheBlock
 from pagedkv.spec.clauses import config
-from pagedkv.spec.deployment import refuse_uncovered
 
 from .lookup import Kind, Prefix, kind_hit
 from .pool import BlockPool
@@ -23,6 +22,10 @@ class Facts(ABC):
     """Whether blocks only grow, so that keys stay true while they are written on."""
     lets_go: ClassVar[bool]
     """Whether entries fall out of use while the request runs."""
+    reads_end: ClassVar[bool]
+    """Whether steps read only the end of a prefix, so that hits need no more."""
+    takes_hits: ClassVar[bool] = True
+    """Whether prefixes have names, so that a row can begin with one that is known."""
     supports_fine_grained_hash_lookup: ClassVar[bool] = True
 
     @classmethod
@@ -102,14 +105,16 @@ class Facts(ABC):
         return None if is_kept is None else is_kept.tolist()
 
     @classmethod
-    def kind(cls, kv_cache_spec: KVCacheSpec, groups: Sequence[int], drops_for_eagle: bool) -> Kind:
-        """Groups of this spec, as a lookup asks them."""
+    def kind(
+        cls, kv_cache_spec: KVCacheSpec, block_size: int, groups: Sequence[int], drops_for_eagle: bool
+    ) -> Kind:
+        """Groups of this spec, as a lookup asks them; blocks cover ``block_size`` tokens."""
         reach = cls.reach(kv_cache_spec)
         return Kind(
             tuple(groups),
-            kv_cache_spec.block_size,
+            block_size,
             lambda num_processed: cls.first_read(num_processed, reach),
-            cls.lets_go,
+            cls.reads_end,
             cls.keeps_keys,
             drops_for_eagle and cls.keeps_keys,
         )
@@ -128,8 +133,14 @@ class Facts(ABC):
         pcp_world_size: int = 1,
     ) -> tuple[tuple[Sequence[KVCacheBlock], ...], int]:
         """The hit of these groups, asked alone: blocks per group and length in tokens. Changes nothing."""
-        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
-        unit, size = block_pool.hash_block_size, kv_cache_spec.block_size
+        ranks = dcp_world_size * pcp_world_size
+        require(
+            ranks == 1 or not cls.reads_end,
+            config.CONTEXT_PARALLEL,
+            f"{cls.__name__} is asked for dcp_world_size {dcp_world_size}, pcp_world_size {pcp_world_size}",
+            UnsupportedError,
+        )
+        unit, size = block_pool.hash_block_size, kv_cache_spec.tokens_per_block(ranks)
         require(
             alignment_tokens % size == 0 or alignment_tokens == unit,
             config.SIZES_DIVIDE,
@@ -137,7 +148,7 @@ class Facts(ABC):
         )
         prefix = Prefix(block_pool, block_hashes, max_length)
         found = kind_hit(
-            prefix, cls.kind(kv_cache_spec, kv_cache_group_ids, drop_eagle_block), alignment_tokens
+            prefix, cls.kind(kv_cache_spec, size, kv_cache_group_ids, drop_eagle_block), alignment_tokens
         )
         rows = found.rows(found.length, size)
         return tuple(BlockList(block_pool, row.tolist()) for row in rows), found.length

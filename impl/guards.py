@@ -22,6 +22,7 @@ class Counts(NamedTuple):
     num_external_computed_tokens: int = 0
     num_lookahead_tokens: int = 0
     reserved_blocks: int = 0
+    num_encoder_tokens: int = 0
 
 
 def check_counts(request: Request, counts: Counts, max_model_len: int) -> tuple[int, int, int]:
@@ -122,4 +123,5 @@ def _fits(
     is_wide = -manager.block_size < lacking and (lacking <= 0 or may_lack)
     first = manager.get_num_skipped_tokens(start) // manager.block_size
     has_gap = any(block.is_null for block in row[first:])
+    is_wide &= manager.takes_hits or not hit
     return is_wide and not has_gap and not (loads and hit % manager.block_size)

@@ -1,14 +1,25 @@
 """What differs by kind of group, and no more."""
 
-from typing import ClassVar, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import torch
 from torch import Tensor
 
-from pagedkv.spec import ChunkedLocalAttentionSpec, KVCacheSpec, MambaSpec, SlidingWindowSpec
-from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec import (
+    ChunkedLocalAttentionSpec,
+    KVCacheSpec,
+    MambaSpec,
+    RSWASpec,
+    SinkFullAttentionSpec,
+    SlidingWindowSpec,
+    UnsupportedError,
+    require,
+)
+from pagedkv.spec.clauses import config
 
+from .calls import Asked
 from .ops.fixed import leading_run
+from .pool import BlockPool
 from .single_type import Growth, SingleTypeKVCacheManager
 
 
@@ -30,6 +41,7 @@ class FullAttentionManager(AttentionManager):
     """A group whose steps read every position."""
 
     lets_go: ClassVar[bool] = False
+    reads_end: ClassVar[bool] = False
 
     @classmethod
     def first_read(cls, num_processed: Tensor, reach: int) -> Tensor:
@@ -37,17 +49,70 @@ class FullAttentionManager(AttentionManager):
         return torch.zeros_like(num_processed)
 
     def common_prefix(self, row: int) -> int:
-        """Columns in which all rows in use agree, up to the first that differs."""
+        """Columns in which all rows in use agree on a block, up to the first that differs."""
         tables = self.tables
         in_use = torch.tensor(list(self.ledger.rows.values()), device=tables.length.device)
         mine = self.row(row) if self.enable_caching else self.row(row)[:0]
-        return int(leading_run((tables.blocks[in_use, : len(mine)] == mine).all(0)))
+        return int(leading_run((tables.blocks[in_use, : len(mine)] == mine).all(0) & (mine != 0)))
+
+
+class RSWAManager(FullAttentionManager):
+    """A group whose steps read the prompt and the last positions. It is looked up as full attention is."""
+
+    lets_go: ClassVar[bool] = True
+
+    def first_dead(self, num_prompt_tokens: Tensor) -> Tensor:
+        """The one after the block in which the prompt ends."""
+        return (num_prompt_tokens + self.block_size - 1) // self.block_size
+
+    def end_of_dead(self, num_processed: Tensor, num_prompt_tokens: Tensor) -> Tensor:
+        """The begin of the window."""
+        return (num_processed - cast(RSWASpec, self.kv_cache_spec).rswa_window).clamp(min=0)
+
+
+class SinkFullAttentionManager(FullAttentionManager):
+    """A group whose steps read every position, and sinks in blocks that it holds for ever."""
+
+    def __init__(
+        self, kv_cache_spec: SinkFullAttentionSpec, block_pool: BlockPool, *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(kv_cache_spec, block_pool, *args, **kwargs)
+        self.sink_blocks = block_pool.take_sinks(kv_cache_spec.sink_len // self.block_size)
+
+
+class CrossAttentionManager(FullAttentionManager):
+    """A group that reads what an encoder made of the request's input. No prefix names that."""
+
+    takes_hits: ClassVar[bool] = False
+
+    def slots(self, asked: Asked) -> int:
+        """All that the encoder made."""
+        return asked.encoder
+
+    def growth(self, lengths: Tensor, ends: Tensor, slots: Tensor, is_first: bool) -> Growth:
+        """Blocks for that, when the row begins (clause Allocate/encoder_once)."""
+        return super().growth(lengths, ends, slots * is_first, is_first)
+
+    def written(self, rows: Tensor, starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
+        """Nothing that anybody else could start from."""
+        return rows[:0], rows[:0]
+
+    def common_prefix(self, row: int) -> int:
+        """None is shared."""
+        return 0
+
+    @classmethod
+    def find_longest_cache_hit(cls, *args: object, **kwargs: object) -> NoReturn:
+        """Refused by clause Config/cross_without_caching."""
+        require(False, config.CROSS_WITHOUT_CACHING, "find_longest_cache_hit was called", UnsupportedError)
+        raise AssertionError
 
 
 class SlidingWindowManager(AttentionManager):
     """A group whose steps read the last positions. Hits end with blocks."""
 
     lets_go: ClassVar[bool] = True
+    reads_end: ClassVar[bool] = True
     supports_fine_grained_hash_lookup: ClassVar[bool] = False
 
     @classmethod
@@ -78,6 +143,7 @@ class ChunkedLocalAttentionManager(AttentionManager):
     """A group whose steps read the positions of their chunk. Hits end with blocks."""
 
     lets_go: ClassVar[bool] = True
+    reads_end: ClassVar[bool] = True
     supports_fine_grained_hash_lookup: ClassVar[bool] = False
 
     @classmethod
@@ -100,14 +166,16 @@ class ChunkedLocalAttentionManager(AttentionManager):
 
 
 class MambaManager(SingleTypeKVCacheManager):
-    """A group of recurrent states in "align" mode. Blocks are overwritten."""
+    """A group of recurrent states. Blocks are overwritten."""
 
     keeps_keys: ClassVar[bool] = False
     lets_go: ClassVar[bool] = True
+    reads_end: ClassVar[bool] = True
 
-    def __init__(self, kv_cache_spec: MambaSpec, *args: object, **kwargs: object) -> None:
-        refuse_uncovered(mamba_cache_mode=(kv_cache_spec.mamba_cache_mode, "align"))
-        super().__init__(kv_cache_spec, *args, **kwargs)  # type: ignore[arg-type]
+    @property
+    def is_aligned(self) -> bool:
+        """Whether rows keep the running state and the one before, and chunks end where states are kept."""
+        return cast(MambaSpec, self.kv_cache_spec).mamba_cache_mode == "align"
 
     @classmethod
     def reach(cls, kv_cache_spec: KVCacheSpec) -> int:
@@ -125,8 +193,13 @@ class MambaManager(SingleTypeKVCacheManager):
         return retention
 
     def growth(self, lengths: Tensor, ends: Tensor, slots: Tensor, is_first: bool) -> Growth:
-        """A place for the running state and for its speculative successors; those passed are used again."""
+        """A place for the running state and for its speculative successors; those passed are used again.
+
+        States that are not aligned have one per started block.
+        """
         speculative = cast(MambaSpec, self.kv_cache_spec).num_speculative_blocks
+        if not self.is_aligned:
+            return super().growth(lengths, ends, slots + speculative * self.block_size, is_first)
         running = (ends - 1) // self.block_size
         behind = (running - lengths).clamp(min=0)
         reusable = 0 if is_first else speculative

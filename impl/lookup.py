@@ -41,7 +41,7 @@ class Kind(NamedTuple):
     block_size: int
     first_read: Callable[[Tensor], Tensor]
     """The first position that a step after so many tokens reads."""
-    lets_go: bool
+    reads_end: bool
     """Whether that can be another one than the start."""
     keeps_keys: bool
     """Whether a block holds all shorter prefixes, too."""
@@ -141,7 +141,7 @@ def kind_hit(prefix: Prefix, kind: Kind, alignment: int) -> Found:
     Where all is read: a run of blocks and, with fine grain, a part of one more. EAGLE gives up the last
     grain of what there is, or the last block.
     """
-    if kind.lets_go:
+    if kind.reads_end:
         return sparse_hit(prefix, kind, longest_answer(prefix, [kind], alignment, prefix.max_length))
     blocks = prefix.run(kind)
     longest = blocks.shape[1] * kind.block_size

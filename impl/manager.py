@@ -13,11 +13,12 @@ from pagedkv.spec import (
     Request,
     RequestStatus,
     Snapshot,
+    UnsupportedError,
     require,
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks, ids_of
-from pagedkv.spec.clauses import allocation, freeing
-from pagedkv.spec.deployment import check_limits, refuse_uncovered
+from pagedkv.spec.clauses import allocation, config, freeing
+from pagedkv.spec.deployment import check_kinds, check_limits, refuse_uncovered
 from pagedkv.spec.requests import appended
 
 from .allocation import allocate, is_taken_by_others
@@ -62,10 +63,9 @@ class KVCacheManager(Views):
         refuse_uncovered(
             num_prefill_lookahead=(num_prefill_lookahead, 0),
             log_stats=(log_stats, False),
-            dcp_world_size=(dcp_world_size, 1),
-            pcp_world_size=(pcp_world_size, 1),
             metrics_collector=(metrics_collector, None),
         )
+        check_kinds(kv_cache_config, max_model_len, enable_caching)
         self.kv_cache_config = kv_cache_config
         self.max_model_len = max_model_len
         self.enable_caching = enable_caching
@@ -81,6 +81,8 @@ class KVCacheManager(Views):
             max_in_flight_tokens,
             retention_interval,
             resend_boundaries,
+            dcp_world_size,
+            pcp_world_size,
         )
         share, whole = watermark.as_integer_ratio()
         self.watermark_blocks = kv_cache_config.num_blocks * share // whole
@@ -116,13 +118,13 @@ class KVCacheManager(Views):
         """Give the request places for ``num_new_tokens`` tokens after those that are computed.
 
         These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
-        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more.
+        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more,
+        and cross attention, at the request's first call, those for ``num_encoder_tokens``.
         Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
         the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
         the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
         scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
-        refuse_uncovered(num_encoder_tokens=(num_encoder_tokens, 0))
         blocks = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
         counts = Counts(
             num_new_tokens,
@@ -130,15 +132,15 @@ class KVCacheManager(Views):
             num_external_computed_tokens,
             num_lookahead_tokens,
             reserved_blocks,
+            num_encoder_tokens,
         )
         local, start, end = check_counts(request, counts, self.max_model_len)
         publishes = self.enable_caching and not delay_cache_blocks
         if publishes:
             check_names(self.block_pool, request)
         check_hit(self._managers, request, counts, blocks)
-        self.remove_skipped_blocks(
-            request.request_id, request.num_computed_tokens - request.num_in_flight_tokens
-        )
+        processed = request.num_computed_tokens - request.num_in_flight_tokens
+        self.remove_skipped_blocks(request.request_id, processed, request.num_prompt_tokens)
         asked = Asked(
             request,
             [self._tensor(ids_of(row)) for row in blocks],
@@ -148,6 +150,7 @@ class KVCacheManager(Views):
             end,
             slots=min(end + num_lookahead_tokens, self.max_model_len),
             whole=max(end, min(request.num_tokens, self.max_model_len)) * full_sequence_must_fit,
+            encoder=num_encoder_tokens,
             spare=reserved_blocks + self._watermark(request) * has_scheduled_reqs,
             lists_loaded=not delay_cache_blocks,
             publishes=publishes,
@@ -179,6 +182,8 @@ class KVCacheManager(Views):
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Publish what the request's blocks hold once ``num_computed_tokens`` tokens are computed."""
+        can_name = all(manager.takes_hits for manager in self._managers)
+        require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
         row = self._ledger.rows[request.request_id]
         ends = [num_computed_tokens]
         publish(self.coordinator, [request], calls_of([request], [row], ends, ends, self.block_pool.device))
@@ -191,10 +196,12 @@ class KVCacheManager(Views):
         if row is None:
             return
         rows, processed = self._tensor([row]), self._tensor([processed_computed_tokens])
+        prompt = self._tensor([num_prompt_tokens or 0])
         for manager in self._managers:
-            if manager.lets_go:
-                skip = manager.skippable(rows, processed)
-                manager.let_go(rows, processed, skip)
+            # Where a prompt ends is asked for only where its end matters: then nothing goes without it.
+            if manager.reads_end or (manager.lets_go and num_prompt_tokens is not None):
+                skip = manager.skippable(rows, processed, prompt)
+                manager.let_go(rows, processed, prompt, skip)
                 self.block_pool.release(skip.block)
 
     def new_step_starts(self) -> None:

@@ -47,7 +47,7 @@ class BlockPool:
         self.device = torch.device(device)
         self.ref_counts = torch.zeros(num_gpu_blocks, dtype=torch.int32, device=self.device)
         self.queue = Ring.of_blocks(num_gpu_blocks, self.device)
-        self.events = EventLog(enable_kv_cache_events)
+        self.events, self.num_sinks = EventLog(enable_kv_cache_events), 0
         self.keys = KeyStore(num_gpu_blocks, self.device, self.events)
 
     def copy(self) -> "BlockPool":
@@ -274,13 +274,18 @@ class BlockPool:
         self.keys.drop(self._tensor(ids))
 
     def reset_prefix_cache(self) -> bool:
-        """Take every key off every block, if nothing but null is held. Answers whether it did."""
-        if self.queue.free < self.num_gpu_blocks - 1:
+        """Take every key off every block, if only null and sinks are held. Answers whether it did."""
+        if self.queue.free + self.num_sinks < self.num_gpu_blocks - 1:
             return False
         self.keys = KeyStore(self.num_gpu_blocks, self.device, self.events)
         if self.events.is_on:
             self.events.waiting.append(AllBlocksCleared())
         return True
+
+    def take_sinks(self, num_blocks: int) -> Tensor:
+        """Take blocks that are held for ever, before any other (clause Pool/sinks_stay)."""
+        self.num_sinks += num_blocks
+        return self.take(num_blocks)
 
     # Telling
 

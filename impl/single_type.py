@@ -9,9 +9,9 @@ from torch import Tensor
 
 from pagedkv.spec import KVCacheSpec
 from pagedkv.spec.blocks import BlockList
-from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec.deployment import check_ranks
 
-from .calls import Calls
+from .calls import Asked, Calls
 from .facts import Facts
 from .layout import Tables, cloned, grown
 from .ledger import Ledger
@@ -70,7 +70,8 @@ class SingleTypeKVCacheManager(Facts):
         max_admission_blocks_per_request: int | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
+        check_ranks([kv_cache_spec], dcp_world_size, pcp_world_size)
+        self.block_size = kv_cache_spec.tokens_per_block(dcp_world_size * pcp_world_size)
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
         self.enable_caching = enable_caching
@@ -93,6 +94,15 @@ class SingleTypeKVCacheManager(Facts):
 
     # What differs by kind
 
+    @property
+    def is_aligned(self) -> bool:
+        """Whether rows hold states of which hits may end inside blocks."""
+        return False
+
+    def slots(self, asked: Asked) -> int:
+        """Up to where the call needs places, in tokens."""
+        return asked.slots
+
     def growth(self, lengths: Tensor, ends: Tensor, slots: Tensor, is_first: bool) -> Growth:
         """What rows of ``lengths`` [n] entries append for ``ends`` [n] tokens: one per started block.
 
@@ -114,11 +124,6 @@ class SingleTypeKVCacheManager(Facts):
         """
 
     # Standard names
-
-    @property
-    def block_size(self) -> int:
-        """Tokens per block."""
-        return self.kv_cache_spec.block_size
 
     @property
     def req_to_blocks(self) -> Mapping[str, BlockList]:
@@ -214,28 +219,39 @@ class SingleTypeKVCacheManager(Facts):
         blocks = self.tables.blocks[rows[owner], first[owner] + k].long()
         return blocks[blocks != 0], rows[owner][blocks != 0]
 
-    def skippable(self, rows: Tensor, num_processed: Tensor) -> Skip:
+    def skippable(self, rows: Tensor, num_processed: Tensor, num_prompt_tokens: Tensor) -> Skip:
         """What no later step of ``rows`` [n] reads, in each row the last entry first. Changes nothing."""
-        done = self.tables.num_skipped[rows].long()
-        dead = self._dead(rows, num_processed)
+        done = self._done(rows, num_prompt_tokens)
+        dead = self._dead(rows, num_processed, num_prompt_tokens)
         owner, k = ragged(dead - done, int((dead - done).sum()))
         entry = dead[owner] - 1 - k
         blocks = self.tables.blocks[rows[owner], entry].long()
         return Skip(owner[blocks != 0], entry[blocks != 0], blocks[blocks != 0])
 
-    def let_go(self, rows: Tensor, num_processed: Tensor, skip: Skip) -> None:
+    def let_go(self, rows: Tensor, num_processed: Tensor, num_prompt_tokens: Tensor, skip: Skip) -> None:
         """Null what is skippable in these rows; the blocks are still held."""
         put(self.tables.blocks, (rows[skip.owner], skip.entry), 0)
-        put(self.tables.num_skipped, rows, self._dead(rows, num_processed))
+        put(self.tables.num_skipped, rows, self._dead(rows, num_processed, num_prompt_tokens))
 
-    def _dead(self, rows: Tensor, num_processed: Tensor) -> Tensor:
-        """How many leading entries are of no use, with those that were let go before."""
-        tables = self.tables
-        done = tables.num_skipped[rows].long()
+    def first_dead(self, num_prompt_tokens: Tensor) -> Tensor:
+        """The first entry that can fall out of use, int64 [n]."""
+        return torch.zeros_like(num_prompt_tokens)
+
+    def end_of_dead(self, num_processed: Tensor, num_prompt_tokens: Tensor) -> Tensor:
+        """The first position behind those that fall out of use, int64 [n]."""
+        return self.first_read(num_processed, self.reach(self.kv_cache_spec))
+
+    def _done(self, rows: Tensor, num_prompt_tokens: Tensor) -> Tensor:
+        """Up to which entry everything that can be let go has been."""
+        return torch.maximum(self.tables.num_skipped[rows].long(), self.first_dead(num_prompt_tokens))
+
+    def _dead(self, rows: Tensor, num_processed: Tensor, num_prompt_tokens: Tensor) -> Tensor:
+        """Up to which entry it is to be let go now."""
+        done = self._done(rows, num_prompt_tokens)
         if not self.lets_go:
             return done
-        passed = self.first_read(num_processed, self.reach(self.kv_cache_spec)) // self.block_size
-        return torch.maximum(done, torch.minimum(passed, tables.length[rows].long()))
+        passed = self.end_of_dead(num_processed, num_prompt_tokens) // self.block_size
+        return torch.maximum(done, torch.minimum(passed, self.tables.length[rows].long()))
 
     def end(self, row: int) -> Tensor:
         """Forget a row; answers its entries, whose blocks stay held."""

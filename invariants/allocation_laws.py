@@ -27,7 +27,7 @@ def tables_append_only(edge: Edge) -> Iterator[str]:
                 may.update(call.skipped[g])
                 drafts = edge.shape.num_speculative[g]
                 running = covering(call.end, edge.shape.sizes[g]) - 1
-                if call.is_served and edge.shape.is_state[g]:
+                if call.is_served and edge.shape.is_aligned[g]:
                     may.update(range(len(row) - drafts, min(len(row), running)))
             kept = [new[i] if i < len(new) else None for i in range(len(row))]
             if any(
@@ -109,6 +109,23 @@ def hits_before_new(edge: Edge) -> Iterator[str]:
     call = edge.served
     if call and call.touched.intersection(call.taken):
         yield f"request {call.request} hit {call.hit_rows} and took {call.taken}"
+
+
+@law(allocation.ENCODER_ONCE, Admit, Schedule)
+def encoder_once(edge: Edge) -> Iterator[str]:
+    """The row of what an encoder made is as long as that from the first call on, and shares nothing."""
+    call = edge.served
+    for g in range(len(edge.shape.sizes)) if call else ():
+        if call and edge.shape.is_encoder(g):
+            new, size = call.new_rows[g], edge.shape.sizes[g]
+            counts = [edge.after.ref_counts[block] for block in new]
+            if len(new) != covering(call.encoder, size) or set(counts) - {1}:
+                yield (
+                    f"request {call.request} has {call.encoder} tokens of an encoder, the row of group {g} "
+                    f"is {list(new)}, the counts are {counts}"
+                )
+            if not call.is_first and new != call.old_rows[g]:
+                yield f"the row of group {g} was {list(call.old_rows[g])} and is {list(new)}"
 
 
 @law(allocation.ANSWERS_NEW_ENTRIES, Admit, Schedule)

@@ -63,6 +63,9 @@ class Call:
         self.delays = outcome.num_new_tokens == 0
         """Whether a load is under way, and nothing becomes a key yet."""
         self.num_tokens = life.num_tokens
+        prompt = t.world.prompts[life.prompt]
+        self._prompt_length, self.encoder = prompt.length, prompt.encoder_tokens
+        """The latter are the tokens that the request's encoder has made."""
         nothing: Rows = ((),) * len(t.world.groups)
         self.hit_rows = outcome.found.rows if outcome.found else nothing
         self.old_rows = self._taken_hit() if is_first else t.before.tables.get(self.request, nothing)
@@ -118,11 +121,11 @@ class Call:
         return Names(self._t, self._shape, life, self.new_rows, first, reached, self.end, self.went_on_from)
 
     def _unread(self, g: int) -> list[int]:
-        if self.is_first:
+        if self.is_first or self._shape.is_encoder(g):
             return []
         # An entry that is not full is still written on.
         whole = self.old_rows[g][: self.processed // self._shape.sizes[g]]
-        read = self._shape.read_entries(g, self.processed)
+        read = self._shape.read_entries(g, self.processed, self._prompt_length)
         return [i for i, block in enumerate(whole) if block and i not in read][::-1]
 
     def _own_entries(self, life: Life) -> Iterator[tuple[int, int]]:
@@ -141,7 +144,8 @@ class Call:
     def num_external(self, g: int) -> int:
         """How many blocks the row of group ``g`` gets for what others have computed."""
         size = self._shape.sizes[g]
-        return len(range(len(self.old_rows[g]), covering(self.start, size))) if self.is_first else 0
+        takes = self.is_first and not self._shape.is_encoder(g)
+        return len(range(len(self.old_rows[g]), covering(self.start, size))) if takes else 0
 
     def external_blocks(self, g: int) -> tuple[int, ...]:
         """These blocks."""
@@ -163,15 +167,18 @@ class Call:
     def _drafts(self, g: int) -> tuple[int, ...]:
         """Speculative blocks of the last step, which are used again at their new place."""
         row = self.old_rows[g]
-        return () if self.is_first else row[len(row) - self._shape.num_speculative[g] :]
+        is_moved = self._shape.is_aligned[g] and not self.is_first
+        return row[len(row) - self._shape.num_speculative[g] :] if is_moved else ()
 
     def places(self, g: int, end: int, slots: int) -> int:
         """How many places the row of group ``g`` lacks for the tokens up to ``end``."""
         size, have = self._shape.sizes[g], len(self.old_rows[g]) + self.num_external(g)
-        if not self._shape.is_state[g]:
-            return len(range(have, covering(slots, size)))
-        last = covering(end, size)
         drafts = self._shape.num_speculative[g]
+        if self._shape.is_encoder(g):
+            return covering(self.encoder, size) if self.is_first else 0
+        if not self._shape.is_aligned[g]:
+            return len(range(have, covering(slots, size) + drafts))
+        last = covering(end, size)
         wanted = range(last - 1, last + drafts)
         there = [i for i in wanted if i < have]
         passed = range(have - len(self._drafts(g)), min(have, last - 1))

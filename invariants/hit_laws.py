@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pagedkv.spec.clauses import allocation, hit, index
 from pagedkv.spec.moves import Admit, CommonPrefix, Truncate
 from pagedkv.spec.outcomes import Answered, Found, Viewed, Waits
+from pagedkv.spec.world import WHOLE
 
 from .edge import Edge
 from .law import law
@@ -135,8 +136,8 @@ def common_prefix(edge: Edge) -> Iterator[str]:
     expected = []
     for g, row in enumerate(tables.get(edge.move.request, ((),) * len(edge.shape.sizes))):
         shared = 0
-        if edge.shape.reads[g] == "full":
-            while shared < len(row) and all(row[shared] in rows[g] for rows in tables.values()):
+        if edge.shape.reads[g] in WHOLE:
+            while row[shared:] and row[shared] and all(row[shared] in r[g] for r in tables.values()):
                 shared += 1
         expected.append(shared)
     if edge.outcome.value != tuple(expected):

@@ -33,6 +33,7 @@ from .view import Transition
 from .wellformed import unreadable, unreadable_answer
 
 STATE_LAWS: tuple[Law[State], ...] = (
+    state_laws.sinks_stay,
     state_laws.count_is_holders,
     state_laws.queued_when_unheld,
     state_laws.no_leak,
@@ -63,6 +64,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     allocation_laws.skipped_are_freed,
     copy_laws.consumer_gets_private_block,
     copy_laws.owner_keeps_its_block,
+    allocation_laws.encoder_once,
     allocation_laws.hits_before_new,
     allocation_laws.whole_sequence_fits,
     allocation_laws.watermark,

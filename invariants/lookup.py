@@ -3,6 +3,7 @@
 from pagedkv.spec import World
 from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import KeyName, Snapshot
+from pagedkv.spec.world import WHOLE
 
 from .shape import Shape, covering
 
@@ -32,7 +33,7 @@ class Lookup:
         """The longest that every kind answers."""
         self.junction = self.alone[0] if self.alone[0] > self.common else 0
         """Whoever is asked first is asked for the most, and no later answer may be longer."""
-        mixed = {"full", "mamba"} <= set(shape.reads)
+        mixed = any(shape.is_state) and not set(WHOLE).isdisjoint(shape.reads)
         self.is_divergent = divergent and mixed and not self._is_off and self.alone[0] == max(self.alone)
         """Whether the first kind's own hit is answered, and the others' are left as they are."""
 

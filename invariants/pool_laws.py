@@ -69,7 +69,8 @@ def evict_takes_keys(edge: Edge) -> Iterator[str]:
 @law(pool.RESET_WHEN_IDLE, Reset)
 def reset_when_idle(edge: Edge) -> Iterator[str]:
     """A reset takes all keys when nothing is held, else none, and says which."""
-    held = [block for block, count in enumerate(edge.before.ref_counts) if block and count]
+    unasked = (0, *edge.world.sinks)
+    held = [block for block, count in enumerate(edge.before.ref_counts) if block not in unasked and count]
     if edge.outcome != Answered(not held):
         yield f"blocks {held} are held and the answer is {edge.outcome}"
     left = {block: keys for block, keys in enumerate(edge.after.keys) if keys}

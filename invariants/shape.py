@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from pagedkv.spec import World
 from pagedkv.spec.snapshot import Rows
-from pagedkv.spec.world import Group
+from pagedkv.spec.world import STATES, WHOLE, Group
 
-from .worker import Work
+from .work import Work
 
 
 class Shape(NamedTuple):
@@ -15,8 +15,10 @@ class Shape(NamedTuple):
 
     sizes: tuple[int, ...]
     is_state: tuple[bool, ...]
+    is_aligned: tuple[bool, ...]
+    """States of which a row keeps the running one and the one before."""
     reads: tuple[str, ...]
-    """What kind of group each is: full, window, chunk, mamba."""
+    """What kind of group each is, as worlds name it."""
     reach: tuple[int, ...]
     """Tokens of windows and chunks."""
     num_speculative: tuple[int, ...]
@@ -31,28 +33,42 @@ class Shape(NamedTuple):
     is_hybrid: bool
     """Whether there are several kinds."""
 
-    def is_read(self, g: int, position: int, computed: int) -> bool:
-        """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed."""
+    def is_encoder(self, g: int) -> bool:
+        """Whether rows of the group hold what an encoder made, and no part of the prefix."""
+        return self.reads[g] == "cross"
+
+    def is_read(self, g: int, position: int, computed: int, prompt: int | None = None) -> bool:
+        """Whether the step after ``computed`` tokens reads the KV at ``position``, which is computed.
+
+        Reference windows read all of the ``prompt`` tokens, if it is told how many there are, else all.
+        """
+        if self.is_state[g]:
+            return position == computed - 1
         match self.reads[g]:
             case "window":
                 return computed - position < self.reach[g]
             case "chunk":
                 return position // self.reach[g] == computed // self.reach[g]
-            case "mamba":
-                return position == computed - 1
+            case "reference" if prompt is not None:
+                return position < prompt or computed - position <= self.reach[g]
         return True
 
-    def read_entries(self, g: int, computed: int) -> list[int]:
+    def read_entries(self, g: int, computed: int, prompt: int | None = None) -> list[int]:
         """The entries of a row of which the step after ``computed`` tokens reads a position."""
-        # Whoever reads a position reads all later ones, so the last one of an entry says it.
+        # Whoever reads a position reads all later ones, or it is one of the prompt and all earlier ones
+        # are read: so the first or the last one of an entry says it.
         size = self.sizes[g]
-        ends = [min(end, computed) for end in range(size, computed + size, size)]
-        return [i for i, end in enumerate(ends) if self.is_read(g, end - 1, computed)]
+        return [
+            i
+            for i in range(covering(computed, size))
+            if self.is_read(g, min((i + 1) * size, computed) - 1, computed, prompt)
+            or self.is_read(g, i * size, computed, prompt)
+        ]
 
 
 def shape_of(world: World) -> Shape:
     """The shape of a world's deployment."""
-    return _shape(world.groups, world.unit, world.use_eagle)
+    return _shape(world.groups, world.unit, world.use_eagle, world.num_ranks)
 
 
 def used_blocks(world: World, work: Work, table: Rows) -> frozenset[int]:
@@ -61,13 +77,15 @@ def used_blocks(world: World, work: Work, table: Rows) -> frozenset[int]:
     used: set[int] = set()
     for g, (row, size) in enumerate(zip(table, shape.sizes, strict=True)):
         last = covering(work.end, size)
-        if shape.is_state[g]:
+        if shape.is_encoder(g):
+            used.update(row)
+        elif shape.is_aligned[g]:
             entries = range(last - 1, last + work.drafts)
             start = covering(work.start, size) - 1 if work.state_entry is None else work.state_entry
             used.update(row[i] for i in (*entries, *range(max(start, 0), start + 1)) if i < len(row))
         else:
-            first = min(shape.read_entries(g, work.start), default=work.start // size)
-            used.update(row[first:last])
+            read = shape.read_entries(g, work.start, world.prompts[work.prompt].length)
+            used.update(row[i] for i in {*read, *range(work.start // size, last)})
     return frozenset(used - {0})
 
 
@@ -77,16 +95,17 @@ def covering(num_tokens: int, size: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool) -> Shape:
-    world = World(groups, 1, unit, (), 0, 0, use_eagle)
+def _shape(groups: tuple[Group, ...], unit: int, use_eagle: bool, num_ranks: int) -> Shape:
+    world = World(groups, 1, unit, (), 0, 0, use_eagle, dcp=num_ranks)
     by_spec: dict[object, list[int]] = {}
-    for g in sorted(range(len(groups)), key=lambda g: groups[g].kind != "full"):
+    for g in sorted(range(len(groups)), key=lambda g: groups[g].kind not in WHOLE):
         by_spec.setdefault(groups[g].spec(), []).append(g)
     is_hybrid = len(by_spec) > 1
     coarse = world.scheduler_block_size if is_hybrid else groups[0].block_size
     return Shape(
         sizes=tuple(group.block_size for group in groups),
-        is_state=tuple(group.kind == "mamba" for group in groups),
+        is_state=tuple(group.kind in STATES for group in groups),
+        is_aligned=tuple(group.kind == "mamba" for group in groups),
         reads=tuple(group.kind for group in groups),
         reach=tuple(group.reach for group in groups),
         num_speculative=tuple(group.speculative for group in groups),

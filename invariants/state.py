@@ -57,7 +57,7 @@ class State:
         for pinned in snapshot.pins.values():
             for block in pinned:
                 holders[block] += 1
-        for block in held:
+        for block in (*held, *world.sinks):
             holders[block] += 1
         self.keyed = [(block, keys) for block, keys in enumerate(snapshot.keys) if keys]
         """Blocks with keys, and these."""

@@ -27,13 +27,27 @@ def queued_when_unheld(state: State) -> Iterator[str]:
 
 @law(pool.NO_LEAK)
 def no_leak(state: State) -> Iterator[str]:
-    """When no request runs and no pass is open, every block but null is free."""
-    snapshot = state.snapshot
-    if state.is_idle and (len(snapshot.queue) < len(snapshot.ref_counts) - 1 or any(snapshot.ref_counts[1:])):
+    """When no request runs and no pass is open, every block but null and sinks is free."""
+    snapshot, first = state.snapshot, 1 + len(state.world.sinks)
+    if state.is_idle and (
+        len(snapshot.queue) < len(snapshot.ref_counts) - first or any(snapshot.ref_counts[first:])
+    ):
         yield (
             f"nothing runs; counts {list(snapshot.ref_counts)}, queue {list(snapshot.queue)}, tables "
             f"{dict(snapshot.tables)}, copies {list(snapshot.copies)}, pins {dict(snapshot.pins)}"
         )
+
+
+@law(pool.SINKS_STAY)
+def sinks_stay(state: State) -> Iterator[str]:
+    """The first blocks of the pool, as many as sinks fill, are held by nobody else and have no key."""
+    for block in state.world.sinks:
+        count, keys = state.snapshot.ref_counts[block], state.snapshot.keys[block]
+        if count != 1 or keys or state.entries[block] or block in state.snapshot.queue:
+            yield (
+                f"block {block} is a sink, has count {count} and {list(keys)}, is in {state.entries[block]} "
+                f"entries of tables; the queue is {list(state.snapshot.queue)}"
+            )
 
 
 @law(index.BOTH_WAYS)

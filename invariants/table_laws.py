@@ -21,6 +21,7 @@ def writes_alone(state: State) -> Iterator[str]:
             # before it is read. States are read before any is written, and so is what is loaded.
             settled = life.computed if shape.is_state[g] else end
             settled = settled if life.loading_from is None else life.loading_from
+            settled = 0 if shape.is_encoder(g) else settled
             for i in range(settled // shape.sizes[g], len(row)):
                 block = row[i]
                 if block and (state.entries[block] != 1 or block in lent):
@@ -40,7 +41,10 @@ def in_flight_is_held(state: State) -> Iterator[str]:
 
 @law(allocation.COVERS_THE_TOKENS)
 def covers_the_tokens(state: State) -> Iterator[str]:
-    """Attention has a block for each position it reads or writes, a mamba group for its states."""
+    """Attention has a block for each position it reads or writes, a mamba group for its states.
+
+    In mode "all" these are the one that is read and that of every block from there on.
+    """
     shape, world = state.shape, state.world
     for request, (life, end) in state.running.items():
         rows = state.snapshot.tables.get(request)
@@ -50,14 +54,15 @@ def covers_the_tokens(state: State) -> Iterator[str]:
         computed, in_pass = life.computed, life.computed < end
         for g, row in enumerate(rows):
             size = shape.sizes[g]
-            if shape.is_state[g]:
+            if shape.is_encoder(g):
+                needed = [*range(covering(world.prompts[life.prompt].encoder_tokens, size))]
+            elif shape.is_aligned[g]:
                 needed = _states_needed(life, end, size, shape.num_speculative[g])
             else:
-                # What it reads first, and from there on to where it writes, and to where drafts will.
-                read = shape.read_entries(g, computed)
-                first = min(read, default=computed // size)
+                # What it reads, and from there on to where it writes, and to where drafts will.
+                read = shape.read_entries(g, computed, world.prompts[life.prompt].length)
                 last = covering(min(end + world.options.num_lookahead_tokens, world.max_model_len), size)
-                needed = [*range(first, last)]
+                needed = [*read, *range(covering(computed, size), last + shape.num_speculative[g])]
             lacking = [i for i in needed if i >= len(row) or not row[i]]
             if lacking:
                 yield (
@@ -84,20 +89,25 @@ def holds_no_more(state: State) -> Iterator[str]:
         computed, processed = life.computed, life.processed
         for g, row in enumerate(state.snapshot.tables.get(request, ())):
             size = shape.sizes[g]
-            ahead = 0 if shape.is_state[g] else world.options.num_lookahead_tokens
+            if shape.is_encoder(g):
+                made = world.prompts[life.prompt].encoder_tokens
+                if len(row) > covering(made, size):
+                    yield f"request {request} has {made} tokens of an encoder, group {g} has {list(row)}"
+                continue
+            ahead = 0 if shape.is_aligned[g] else world.options.num_lookahead_tokens
             most = covering(min(max(life.high, end) + ahead, world.max_model_len), size)
             if len(row) > most + shape.num_speculative[g]:
                 yield f"request {request} asked for {life.high} tokens, group {g} has {list(row)}"
-            if shape.reads[g] in ("window", "chunk"):
-                # What the last steps have read may be held until the next call.
+            if not shape.is_aligned[g]:
+                # What the last steps have read, or a hit has found, may be held until the next call.
                 read = shape.read_entries(g, processed)
-                stale = [i for i, block in enumerate(row[: min(read, default=processed // size)]) if block]
+                stale = [i for i, block in enumerate(row[: processed // size]) if block and i not in read]
                 if stale and computed < end:
                     yield (
                         f"request {request} computes {computed} to {end}, {processed} are processed, group "
                         f"{g} is {list(row)}, with {stale} that it does not read"
                     )
-            if shape.is_state[g]:
+            else:
                 earlier = [i for i, block in enumerate(row[: covering(end, size) - 1]) if block]
                 # Of each step that is not processed the state it starts from is held, and of each that was
                 # since the last call; drafts leave the states of their boundaries too.

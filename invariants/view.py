@@ -12,7 +12,7 @@ from pagedkv.spec.moves import Move
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.snapshot import KeyName, Snapshot
 
-from .worker import Work
+from .work import Work
 
 
 class Flight(NamedTuple):

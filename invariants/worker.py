@@ -12,10 +12,13 @@ from typing import NamedTuple
 
 from pagedkv.spec import World
 from pagedkv.spec.clauses import worker
+from pagedkv.spec.prefixes import Run
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows, Snapshot
+from pagedkv.spec.world import STATES
 
 from .breach import Breach
 from .slots import Runs, between, in_words, joined, of_size
+from .work import Work
 
 CHECKED = (
     worker.READS_ITS_PREFIX,
@@ -34,39 +37,6 @@ class Content(NamedTuple):
 
     group: int
     runs: Runs
-
-
-class Work(NamedTuple):
-    """What a step computes for one request."""
-
-    request: str
-    prompt: int
-    start: int
-    end: int
-    rows: Rows
-    is_new: bool
-    """Whether this pass has admitted the request."""
-    is_whole: bool
-    """Whether ``rows`` is the whole table, or what is appended to it."""
-    loaded_from: int
-    """From where to ``start`` a connector loads what others have computed."""
-    drafts: int = 0
-    """How many of the tokens are guesses, the last ones."""
-    accepted: int = 0
-    """How many of these are right, the first ones."""
-    samples: bool = False
-    """Whether the step gives the request its next token."""
-    state_entry: int | None = None
-    """Where the state before ``start`` is, where drafts have put it."""
-
-    @property
-    def right_end(self) -> int:
-        """Up to where its tokens are right."""
-        return self.end - self.drafts + self.accepted
-
-    def state_entry_after(self, block_size: int) -> int | None:
-        """Where the state after the right tokens is, if not in the entry in which they end."""
-        return (self.end - 1) // block_size + self.accepted if self.drafts and block_size else None
 
 
 class Worker:
@@ -101,7 +71,9 @@ class Worker:
         is content of nobody.
         """
         for g, group in enumerate(self._world.groups):
-            if group.kind != "mamba":
+            if group.kind == "cross":
+                continue
+            if group.kind not in STATES:
                 self._write(table[g], g, prompt, start, min(valid, end))
                 self._write(table[g], g, None, max(start, valid), end)
             else:
@@ -142,8 +114,10 @@ class Worker:
             yield from self._read_states(item.request, item.prompt, item.start, entry)
         for item in work:
             for g, group in enumerate(self._world.groups):
-                if group.kind == "mamba":
+                if group.kind in STATES:
                     self._write_states(item, g)
+                elif group.kind == "cross":
+                    self._write_encoded(item, g)
                 else:
                     row = self.tables[item.request][g]
                     self._write(row, g, item.prompt, item.start, item.right_end)
@@ -193,7 +167,7 @@ class Worker:
         shape = self._world.groups[key.group]
         first = (
             key.num_tokens - 1
-            if shape.kind == "mamba"
+            if shape.kind in STATES
             else (key.num_tokens - 1) // shape.block_size * shape.block_size
         )
         wanted = self._prefixes.runs(key.prompt, first, key.num_tokens)
@@ -220,7 +194,7 @@ class Worker:
         """Write the state after the step's tokens, and of drafts the state after each from the first on.
 
         These lie one entry behind the other. Then the state at each block boundary that right tokens cross
-        is put into the entry of that boundary.
+        is put into the entry of that boundary; in mode "all" without drafts, too.
         """
         size, row = self._world.groups[g].block_size, self.tables[item.request][g]
         first = (item.end - 1) // size
@@ -230,12 +204,20 @@ class Worker:
             self._put_state(row, g, first + i, known, num_tokens)
         if item.drafts:
             self.state_entries[item.request] = first + item.accepted
+        else:
+            self.state_entries.pop(item.request, None)
+        if item.drafts or self._world.groups[g].kind == "mamba-all":
             crossed = range(item.start // size * size + size, item.right_end + 1, size)
             for boundary in crossed:
                 if boundary // size - 1 < len(row) and row[boundary // size - 1]:
                     self._put_state(row, g, boundary // size - 1, item.prompt, boundary)
-        else:
-            self.state_entries.pop(item.request, None)
+
+    def _write_encoded(self, item: Work, g: int) -> None:
+        """The request's first step runs the encoder, whose output no prefix names: positions stand for it."""
+        size, made = self._world.groups[g].block_size, self._world.prompts[item.prompt].encoder_tokens
+        for i in range(-(-made // size) if item.is_whole else 0):
+            positions = Run(item.prompt, i * size, min(made, (i + 1) * size))
+            self.memory[self._entry(item.request, g, i)] = Content(g, (positions,))
 
     def _put_state(self, row: Sequence[int], g: int, i: int, prompt: int | None, num_tokens: int) -> None:
         """Put the state after so many tokens into an entry; None: of tokens that were wrong."""
@@ -246,12 +228,24 @@ class Worker:
     def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
         """What the tokens from ``start`` on read, of the ``computed`` first ones."""
         for g, group in enumerate(self._world.groups):
-            if group.kind != "mamba":
-                size = group.block_size
-                begin = self._first_read(g, start)
-                for i in range(begin // size, -(-computed // size)):
-                    first, last = max(begin, i * size), min((i + 1) * size, computed)
-                    yield from self._read(request, g, i, first - i * size, prompt, first, last)
+            size, length = group.block_size, self._world.prompts[prompt].length
+            if group.kind == "cross":
+                made = self._world.prompts[prompt].encoder_tokens
+                for i in range(-(-made // size)):
+                    positions = Run(prompt, i * size, min(made, (i + 1) * size))
+                    yield from self._read(request, g, i, 0, (positions,))
+            elif group.kind == "reference":
+                yield from self._read_part(request, g, prompt, 0, min(length, computed))
+                yield from self._read_part(request, g, prompt, max(length, start - group.reach), computed)
+            elif group.kind not in STATES:
+                yield from self._read_part(request, g, prompt, self._first_read(g, start), computed)
+
+    def _read_part(self, request: str, g: int, prompt: int, begin: int, end: int) -> Iterator[Breach]:
+        """The positions ``begin`` to ``end`` of a group of attention."""
+        size = self._world.groups[g].block_size
+        for i in range(begin // size, -(-end // size)) if begin < end else ():
+            first, last = max(begin, i * size), min((i + 1) * size, end)
+            yield from self._read(request, g, i, first - i * size, self._prefixes.runs(prompt, first, last))
 
     def _first_read(self, g: int, position: int) -> int:
         """The first position that the token at ``position`` attends to."""
@@ -266,17 +260,15 @@ class Worker:
     def _read_states(self, request: str, prompt: int, computed: int, entry: int | None) -> Iterator[Breach]:
         """The state after the ``computed`` tokens, in ``entry`` or in the one in which they end."""
         for g, group in enumerate(self._world.groups):
-            if group.kind == "mamba" and computed:
+            if group.kind in STATES and computed:
                 i = (computed - 1) // group.block_size if entry is None else entry
-                yield from self._read(request, g, i, 0, prompt, computed - 1, computed)
+                yield from self._read(request, g, i, 0, self._prefixes.runs(prompt, computed - 1, computed))
 
-    def _read(
-        self, request: str, g: int, i: int, slot: int, prompt: int, start: int, end: int
-    ) -> Iterator[Breach]:
-        """The slots of entry ``i`` from ``slot`` on hold the prefixes of ``start`` + 1 to ``end`` tokens."""
+    def _read(self, request: str, g: int, i: int, slot: int, wanted: Runs) -> Iterator[Breach]:
+        """The slots of entry ``i`` from ``slot`` on hold what is ``wanted``."""
         block = self._entry(request, g, i)
-        wanted = self._prefixes.runs(prompt, start, end)
-        found = between(self._slots(block, g, slot + end - start), slot, slot + end - start)
+        end = slot + sum(run.end - run.start for run in wanted)
+        found = between(self._slots(block, g, end), slot, end)
         if not block:
             because = f"request {request}, group {g}: has no block for what it reads, {in_words(wanted)}"
             yield Breach(worker.READS_ITS_PREFIX, because)

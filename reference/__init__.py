@@ -2,7 +2,15 @@
 
 from pagedkv.spec.blocks import KVCacheBlock, KVCacheBlocks
 
-from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .kinds import (
+    ChunkedLocalAttentionManager,
+    CrossAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    RSWAManager,
+    SinkFullAttentionManager,
+    SlidingWindowManager,
+)
 from .manager import KVCacheManager
 from .pool import BlockPool
 from .scheduler import Scheduler
@@ -10,11 +18,14 @@ from .scheduler import Scheduler
 __all__ = [
     "BlockPool",
     "ChunkedLocalAttentionManager",
+    "CrossAttentionManager",
     "FullAttentionManager",
     "KVCacheBlock",
     "KVCacheBlocks",
     "KVCacheManager",
     "MambaManager",
+    "RSWAManager",
     "Scheduler",
+    "SinkFullAttentionManager",
     "SlidingWindowManager",
 ]

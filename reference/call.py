@@ -27,5 +27,7 @@ class Call(NamedTuple):
     end: int
     slots: int
     """Up to where attention has places: draft models look ahead."""
+    encoder: int
+    """How many tokens the request's encoder has made."""
     lists_external: bool
     """Whether the blocks for what others computed are listed for zeroing."""

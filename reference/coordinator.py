@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from pagedkv.spec import (
     BlockHash,
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
+    RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     require,
 )
@@ -19,7 +23,15 @@ from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.rules.sizes import blocks_for
 
-from .kinds import ChunkedLocalAttentionManager, FullAttentionManager, MambaManager, SlidingWindowManager
+from .kinds import (
+    ChunkedLocalAttentionManager,
+    CrossAttentionManager,
+    FullAttentionManager,
+    MambaManager,
+    RSWAManager,
+    SinkFullAttentionManager,
+    SlidingWindowManager,
+)
 from .lookup import cached_boundaries, hit_row
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
@@ -28,21 +40,28 @@ Rows = tuple[list[KVCacheBlock], ...]
 
 MANAGERS: dict[type[KVCacheSpec], type[SingleTypeKVCacheManager]] = {
     FullAttentionSpec: FullAttentionManager,
+    MLAAttentionSpec: FullAttentionManager,
+    RSWASpec: RSWAManager,
+    SinkFullAttentionSpec: SinkFullAttentionManager,
     SlidingWindowSpec: SlidingWindowManager,
     ChunkedLocalAttentionSpec: ChunkedLocalAttentionManager,
     MambaSpec: MambaManager,
+    CrossAttentionSpec: CrossAttentionManager,
 }
 
 
-def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size: int) -> int:
-    """The grain of hits in tokens (clause Hit/aligned)."""
+def hit_alignment(specs: Sequence[KVCacheSpec], unit: int, scheduler_block_size: int, num_ranks: int) -> int:
+    """The grain of hits in tokens (clauses Hit/aligned, Config/context_parallel)."""
     if len(set(specs)) == 1:
-        return specs[0].block_size
-    has_inner_states = any(isinstance(spec, MambaSpec) and spec.block_size > unit for spec in specs)
+        return specs[0].tokens_per_block(num_ranks)
+    has_inner_states = any(
+        isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align" and spec.block_size > unit
+        for spec in specs
+    )
     all_can = all(
         spec.block_size == unit or MANAGERS[type(spec)].supports_fine_grained_hash_lookup for spec in specs
     )
-    return unit if has_inner_states and all_can else scheduler_block_size
+    return unit if has_inner_states and all_can and num_ranks == 1 else scheduler_block_size
 
 
 class KVCacheCoordinator:
@@ -58,13 +77,17 @@ class KVCacheCoordinator:
         max_in_flight_tokens: int | None,
         retention_interval: int | None,
         resend_boundaries: bool,
+        dcp_world_size: int,
+        pcp_world_size: int,
     ) -> None:
-        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle)
+        ranks = (dcp_world_size, pcp_world_size)
+        check_groups(kv_cache_config, pool.hash_block_size, scheduler_block_size, use_eagle, *ranks)
         check_retention(retention_interval, scheduler_block_size)
         groups = kv_cache_config.kv_cache_groups
         specs = [group.kv_cache_spec for group in groups]
         self.pool = pool
-        self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size)
+        num_ranks = dcp_world_size * pcp_world_size
+        self.alignment = hit_alignment(specs, pool.hash_block_size, scheduler_block_size, num_ranks)
         self.single_type_managers = tuple(
             MANAGERS[type(spec)](
                 spec,
@@ -72,6 +95,7 @@ class KVCacheCoordinator:
                 pool.enable_caching,
                 g,
                 scheduler_block_size,
+                *ranks,
                 needs_kv_cache_zeroing=kv_cache_config.needs_kv_cache_zeroing,
                 max_admission_blocks_per_request=None
                 if max_in_flight_tokens is None

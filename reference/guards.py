@@ -17,13 +17,13 @@ def require_numbers(
     """Refuse a call that asks for nothing, for less than nothing, or past the model's length."""
     num_new, num_external = call.end - call.start, call.start - call.local
     require(
-        min(num_new, num_external, num_lookahead_tokens, reserved_blocks) >= 0
+        min(num_new, num_external, num_lookahead_tokens, reserved_blocks, call.encoder) >= 0
         and num_new + num_external > 0
         and call.end <= max_model_len,
         allocation.ASKS_FOR_SOMETHING,
         f"num_new_tokens is {num_new}, num_external_computed_tokens {num_external}, num_lookahead_tokens "
-        f"{num_lookahead_tokens}, reserved_blocks {reserved_blocks}, after {call.local} tokens; "
-        f"max_model_len is {max_model_len}",
+        f"{num_lookahead_tokens}, reserved_blocks {reserved_blocks}, num_encoder_tokens {call.encoder}, "
+        f"after {call.local} tokens; max_model_len is {max_model_len}",
         ValuePreconditionError,
     )
     require(
@@ -44,6 +44,7 @@ def require_fitting_hit(
     is_loaded = call.start > call.local
     covers = call.hit >= 0 and len(rows) == len(managers)
     for row, manager in zip(rows, managers, strict=covers):
+        covers &= manager.takes_hits or not call.hit
         width = blocks_for(call.hit, manager.block_size)
         read = row[manager.num_skipped(call.start) :]
         covers &= not any(block.is_null for block in read)

@@ -4,10 +4,9 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pagedkv.spec import BlockHash, KVCacheSpec, require
+from pagedkv.spec import BlockHash, KVCacheSpec, UnsupportedError, require
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import config
-from pagedkv.spec.deployment import refuse_uncovered
 from pagedkv.spec.rules.admission import admission_cap
 from pagedkv.spec.rules.caching import is_kept, keeps_all
 from pagedkv.spec.rules.hits import Kind, longest_hit
@@ -70,8 +69,14 @@ class FindsHits(ABC):
         pcp_world_size: int = 1,
     ) -> tuple[tuple[list[KVCacheBlock], ...], int]:
         """The hit of these groups, asked alone: blocks per group and length in tokens. Changes nothing."""
-        refuse_uncovered(dcp_world_size=(dcp_world_size, 1), pcp_world_size=(pcp_world_size, 1))
-        unit, size = block_pool.hash_block_size, kv_cache_spec.block_size
+        num_ranks = dcp_world_size * pcp_world_size
+        require(
+            num_ranks == 1 or cls.reads == "prefix",
+            config.CONTEXT_PARALLEL,
+            f"dcp_world_size is {dcp_world_size}, pcp_world_size {pcp_world_size}, for a {cls.__name__}",
+            UnsupportedError,
+        )
+        unit, size = block_pool.hash_block_size, kv_cache_spec.tokens_per_block(num_ranks)
         require(
             alignment_tokens == unit or alignment_tokens % size == 0,
             config.SIZES_DIVIDE,

@@ -10,11 +10,12 @@ from pagedkv.spec import (
     Request,
     RequestStatus,
     Snapshot,
+    UnsupportedError,
     require,
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
-from pagedkv.spec.clauses import allocation, freeing
-from pagedkv.spec.deployment import check_hashes, check_limits, refuse_uncovered
+from pagedkv.spec.clauses import allocation, config, freeing
+from pagedkv.spec.deployment import check_hashes, check_kinds, check_limits, refuse_uncovered
 from pagedkv.spec.rules.admission import watermark_blocks
 from pagedkv.spec.rules.caching import cacheable_length
 
@@ -57,10 +58,9 @@ class KVCacheManager(Views):
         refuse_uncovered(
             num_prefill_lookahead=(num_prefill_lookahead, 0),
             log_stats=(log_stats, False),
-            dcp_world_size=(dcp_world_size, 1),
-            pcp_world_size=(pcp_world_size, 1),
             metrics_collector=(metrics_collector, None),
         )
+        check_kinds(kv_cache_config, max_model_len, enable_caching)
         self.kv_cache_config = kv_cache_config
         self.max_model_len = max_model_len
         self.enable_caching = enable_caching
@@ -76,6 +76,8 @@ class KVCacheManager(Views):
             max_in_flight_tokens,
             retention_interval,
             resend_boundaries,
+            dcp_world_size,
+            pcp_world_size,
         )
         self.watermark_blocks = watermark_blocks(watermark, kv_cache_config.num_blocks)
         self.pins: dict[str, list[int]] = {}
@@ -112,13 +114,13 @@ class KVCacheManager(Views):
         """Give the request places for ``num_new_tokens`` tokens after those that are computed.
 
         These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
-        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more.
+        others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more,
+        and cross attention, at the request's first call, those for ``num_encoder_tokens``.
         Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
         the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
         the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
         scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
-        refuse_uncovered(num_encoder_tokens=(num_encoder_tokens, 0))
         managers, request_id = self.coordinator.single_type_managers, request.request_id
         local = request.num_computed_tokens + num_new_computed_tokens
         start = local + num_external_computed_tokens
@@ -130,6 +132,7 @@ class KVCacheManager(Views):
             start=start,
             end=start + num_new_tokens,
             slots=min(start + num_new_tokens + num_lookahead_tokens, self.max_model_len),
+            encoder=num_encoder_tokens,
             lists_external=not delay_cache_blocks,
         )
         rows = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
@@ -139,7 +142,8 @@ class KVCacheManager(Views):
             check_hashes(request, self.block_pool.hash_block_size)
         require_fitting_hit(managers, call, request, rows)
 
-        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)
+        processed = request.num_computed_tokens - request.num_in_flight_tokens
+        self.remove_skipped_blocks(request_id, processed, request.num_prompt_tokens)
         is_admitted = request.status in (RequestStatus.WAITING, RequestStatus.PREEMPTED)
         spare = reserved_blocks + (self.watermark_blocks if is_admitted and has_scheduled_reqs else 0)
         whole = max(call.end, min(request.num_tokens, self.max_model_len)) if full_sequence_must_fit else None
@@ -155,7 +159,10 @@ class KVCacheManager(Views):
 
         Without hashes it has no names for that.
         """
-        for manager in self.coordinator.single_type_managers if request.block_hashes else ():
+        managers = self.coordinator.single_type_managers
+        can_name = all(manager.takes_hits for manager in managers)
+        require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
+        for manager in managers if request.block_hashes else ():
             length = cacheable_length(
                 num_computed_tokens,
                 request.num_tokens,
@@ -170,7 +177,7 @@ class KVCacheManager(Views):
     ) -> None:
         """Let go of entries that no step after ``processed_computed_tokens`` tokens reads."""
         for manager in self.coordinator.single_type_managers:
-            manager.remove_skipped_blocks(request_id, processed_computed_tokens)
+            manager.remove_skipped_blocks(request_id, processed_computed_tokens, num_prompt_tokens)
 
     def new_step_starts(self) -> None:
         """Open a pass."""

@@ -46,15 +46,13 @@ class BlockPool:
         self.keys: list[tuple[Key, ...]] = [()] * num_gpu_blocks
         self.queue = list(range(1, num_gpu_blocks))
         self.index: dict[BlockHashWithGroupId, tuple[int, ...]] = {}
+        self.num_sinks = 0
         self.events: list[KVCacheEvent] = []
 
     def copy(self) -> "BlockPool":
         """An independent pool in the same state."""
         twin = BlockPool.__new__(BlockPool)
-        twin.num_gpu_blocks = self.num_gpu_blocks
-        twin.enable_caching = self.enable_caching
-        twin.hash_block_size = self.hash_block_size
-        twin.enable_kv_cache_events = self.enable_kv_cache_events
+        vars(twin).update(vars(self))
         twin.ref_counts = self.ref_counts.copy()
         twin.keys = self.keys.copy()
         twin.queue = self.queue.copy()
@@ -118,6 +116,11 @@ class BlockPool:
             self._drop_keys(block_id)
             self.ref_counts[block_id] = 1
         return [KVCacheBlock(self, block_id) for block_id in taken]
+
+    def take_sinks(self, num_blocks: int) -> list[KVCacheBlock]:
+        """Take blocks that are held for ever, before any other is taken (clause Pool/sinks_stay)."""
+        self.num_sinks += num_blocks
+        return self.get_new_blocks(num_blocks)
 
     def touch(self, blocks: Iterable[KVCacheBlock]) -> None:
         """Add a holder to each block but null; one that had none leaves the free queue."""
@@ -230,8 +233,8 @@ class BlockPool:
             self._drop_keys(block_id)
 
     def reset_prefix_cache(self) -> bool:
-        """Take every key off every block, if nothing but null is held. Answers whether it did."""
-        if any(self.ref_counts):
+        """Take every key off every block, if only null and sinks are held. Answers whether it did."""
+        if len(self.queue) + self.num_sinks + 1 < self.num_gpu_blocks:
             return False
         self.keys = [()] * self.num_gpu_blocks
         self.index = {}

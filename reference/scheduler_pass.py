@@ -5,7 +5,16 @@ from math import lcm
 from types import SimpleNamespace
 from typing import Any
 
-from pagedkv.spec import KVCacheConfig, MambaSpec, PreconditionError, Request, RequestStatus
+from pagedkv.spec import (
+    CrossAttentionSpec,
+    KVCacheConfig,
+    KVCacheSpec,
+    MambaSpec,
+    PreconditionError,
+    Request,
+    RequestStatus,
+    SinkFullAttentionSpec,
+)
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import freeing
 from pagedkv.spec.rules.demand import most_blocks
@@ -48,9 +57,13 @@ class SchedulerPass(SchedulerRules):
         self.scheduler_config = SimpleNamespace(long_prefill_token_threshold=long_prefill_token_threshold)
         self.hash_block_size = hash_block_size
         self.use_eagle = use_eagle or any(g.is_eagle_group for g in kv_cache_config.kv_cache_groups)
-        states = [spec.block_size for spec in specs if isinstance(spec, MambaSpec)]
+        states = [
+            spec.block_size
+            for spec in specs
+            if isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align"
+        ]
         self.cache_config = SimpleNamespace(block_size=max(states, default=0))
-        alignment = hit_alignment(specs, hash_block_size, lcm(*sizes))
+        alignment = hit_alignment(specs, hash_block_size, lcm(*sizes), 1)
         self.mamba_partial_cache_hit = alignment < self.cache_config.block_size
         self.resend_boundaries = resend_boundaries
         self.max_in_flight_steps = max_in_flight_steps
@@ -78,19 +91,32 @@ class SchedulerPass(SchedulerRules):
         self._preempted: list[str] = []
 
     def most_blocks(self, num_tokens: int) -> int:
-        """The most blocks that a request of that length holds at a time, alone and without a hit."""
-        most_tokens = self.max_num_scheduled_tokens * (1 + self.max_in_flight_steps)
-        return sum(
-            most_blocks(
-                MANAGERS[type(spec)].reads,
-                num_tokens + self._num_lookahead_tokens,
-                MANAGERS[type(spec)].reach(spec),
-                spec.block_size,
-                most_tokens + self._num_lookahead_tokens,
+        """The most blocks that a request of that length holds at a time, alone and without a hit.
+
+        What sinks hold is counted with them; of what an encoder makes the scheduler knows nothing.
+        """
+        return sum(self._most_of(spec, num_tokens) for spec in self._specs)
+
+    def _most_of(self, spec: KVCacheSpec, num_tokens: int) -> int:
+        reads, more, speculative = MANAGERS[type(spec)].reads, 0, 0
+        match spec:
+            case CrossAttentionSpec():
+                return 0
+            case SinkFullAttentionSpec():
+                more = spec.sink_len // spec.block_size
+            case MambaSpec(mamba_cache_mode="align"):
                 # Each step in flight may still read a state of its own.
-                spec.num_speculative_blocks + self.max_in_flight_steps if isinstance(spec, MambaSpec) else 0,
-            )
-            for spec in self._specs
+                speculative = spec.num_speculative_blocks + self.max_in_flight_steps
+            case MambaSpec():
+                reads, more = "prefix", spec.num_speculative_blocks
+        most_tokens = self.max_num_scheduled_tokens * (1 + self.max_in_flight_steps)
+        return more + most_blocks(
+            reads,
+            num_tokens + self._num_lookahead_tokens,
+            MANAGERS[type(spec)].reach(spec),
+            spec.block_size,
+            most_tokens + self._num_lookahead_tokens,
+            speculative,
         )
 
     # A pass

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from pagedkv.spec import KVCacheSpec, Request
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, ids_of
-from pagedkv.spec.deployment import refuse_uncovered
+from pagedkv.spec.deployment import check_ranks
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.reach import first_read, skipped_entries
 from pagedkv.spec.rules.rows import Growth, attention_growth
@@ -20,6 +20,8 @@ from .pool import BlockPool
 class SingleTypeKVCacheManager(FindsHits):
     """The state of one group. Its subclasses say what differs by kind."""
 
+    takes_hits: ClassVar[bool] = True
+    """Whether a row can begin with the blocks of a prefix."""
     keeps_keys: ClassVar[bool]
     """Whether blocks only grow, so that keys stay true while they are written on."""
 
@@ -35,10 +37,8 @@ class SingleTypeKVCacheManager(FindsHits):
         needs_kv_cache_zeroing: bool = False,
         max_admission_blocks_per_request: int | None = None,
     ) -> None:
-        refuse_uncovered(
-            dcp_world_size=(dcp_world_size, 1),
-            pcp_world_size=(pcp_world_size, 1),
-        )
+        check_ranks([kv_cache_spec], dcp_world_size, pcp_world_size)
+        self.block_size = kv_cache_spec.tokens_per_block(dcp_world_size * pcp_world_size)
         self.kv_cache_spec = kv_cache_spec
         self.block_pool = block_pool
         self.enable_caching = enable_caching
@@ -83,6 +83,10 @@ class SingleTypeKVCacheManager(FindsHits):
         """What a row of ``row_length`` entries appends for the call: one entry per started block."""
         return attention_growth(row_length, call.slots, self.block_size)
 
+    def written(self, call: Call, row: Sequence[int]) -> Sequence[int]:
+        """The entries of the grown row that the step fills."""
+        return row[call.local // self.block_size : blocks_for(call.end, self.block_size)]
+
     @abstractmethod
     def reads_before_forward(self, row: Sequence[int], hit: int) -> list[int]:
         """Blocks of a hit whose content must be there before the step writes anything."""
@@ -105,11 +109,6 @@ class SingleTypeKVCacheManager(FindsHits):
     # Standard names
 
     @property
-    def block_size(self) -> int:
-        """Tokens per block."""
-        return self.kv_cache_spec.block_size
-
-    @property
     def req_to_blocks(self) -> dict[str, BlockList]:
         """The rows of all requests, as blocks."""
         return {request_id: BlockList(self.block_pool, row) for request_id, row in self.rows.items()}
@@ -126,10 +125,16 @@ class SingleTypeKVCacheManager(FindsHits):
             self.reads, num_processed_tokens, self.reach(self.kv_cache_spec), self.block_size
         )
 
-    def remove_skipped_blocks(self, request_id: str, num_processed_tokens: int) -> None:
+    def dead_entries(self, num_processed_tokens: int, num_prompt_tokens: int | None) -> range:
+        """Entries that no later step reads; without the prompt's length as far as that is known."""
+        return range(self.num_skipped(num_processed_tokens))
+
+    def remove_skipped_blocks(
+        self, request_id: str, num_processed_tokens: int, num_prompt_tokens: int | None = None
+    ) -> None:
         """Let go of entries that no later step reads (clause Allocate/skipped_are_freed)."""
         row = self.rows.get(request_id, [])
-        dead = range(min(len(row), self.num_skipped(num_processed_tokens)))
+        dead = self.dead_entries(num_processed_tokens, num_prompt_tokens)[: len(row)]
         skipped = [row[i] for i in reversed(dead)]
         for i in dead:
             row[i] = 0
@@ -204,8 +209,7 @@ class SingleTypeKVCacheManager(FindsHits):
         row += taken
         if self.lists_new_blocks:
             self.new_block_ids += new + taken
-        written = row[call.local // self.block_size : blocks_for(call.end, self.block_size)]
-        self.filled.update({block_id: call.request_id for block_id in written if block_id})
+        self.filled.update({block_id: call.request_id for block_id in self.written(call, row) if block_id})
         return new + row[num_old:]
 
     def cache_blocks(self, request: Request, end: int, length: int) -> None:

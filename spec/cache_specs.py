@@ -30,6 +30,10 @@ class KVCacheSpec:
     def __post_init__(self) -> None:
         _require_positive("block_size", self.block_size)
 
+    def tokens_per_block(self, num_ranks: int) -> int:
+        """How many tokens a block covers of which each of ``num_ranks`` ranks holds its part."""
+        return self.block_size * num_ranks
+
 
 @dataclass(frozen=True)
 class FullAttentionSpec(KVCacheSpec):
@@ -38,6 +42,33 @@ class FullAttentionSpec(KVCacheSpec):
     num_kv_heads: int
     head_size: int
     dtype: Any
+
+
+@dataclass(frozen=True)
+class MLAAttentionSpec(FullAttentionSpec):
+    """Latent attention: full attention that stores one compressed vector per position. Only bytes differ."""
+
+
+@dataclass(frozen=True)
+class RSWASpec(FullAttentionSpec):
+    """Reference sliding window: attention over the whole prompt and the last ``rswa_window`` positions."""
+
+    rswa_window: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive("rswa_window", self.rswa_window)
+
+
+@dataclass(frozen=True)
+class SinkFullAttentionSpec(FullAttentionSpec):
+    """Full attention beside ``sink_len`` learnt positions, which are the same for all requests."""
+
+    sink_len: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive("sink_len", self.sink_len)
 
 
 @dataclass(frozen=True)
@@ -69,6 +100,15 @@ class ChunkedLocalAttentionSpec(KVCacheSpec):
 
 
 @dataclass(frozen=True)
+class CrossAttentionSpec(KVCacheSpec):
+    """Attention of a decoder to what an encoder made of the request's input, which stays as it is."""
+
+    num_kv_heads: int
+    head_size: int
+    dtype: Any
+
+
+@dataclass(frozen=True)
 class MambaSpec(KVCacheSpec):
     """A recurrent layer: one state stands for the whole prefix that ends at it."""
 
@@ -84,6 +124,10 @@ class MambaSpec(KVCacheSpec):
         is_count = isinstance(number, int) and not isinstance(number, bool) and number >= 0
         message = f"num_speculative_blocks is {number!r}"
         require(is_count, config.SIZES_ARE_POSITIVE, message, ValuePreconditionError)
+
+    def tokens_per_block(self, num_ranks: int) -> int:
+        """Its own size: each rank holds whole states."""
+        return self.block_size
 
 
 @dataclass(frozen=True)

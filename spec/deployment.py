@@ -1,12 +1,18 @@
 """Which deployments and arguments are refused, whoever manages the cache."""
 
+from collections.abc import Sequence
 from math import lcm
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
+    KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
+    RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
 from .clauses import config, hashing
@@ -60,18 +66,54 @@ def check_retention(retention_interval: int | None, scheduler_block_size: int) -
     )
 
 
-_COVERED = (FullAttentionSpec, SlidingWindowSpec, ChunkedLocalAttentionSpec, MambaSpec)
+_COVERED = (
+    FullAttentionSpec,
+    MLAAttentionSpec,
+    RSWASpec,
+    SinkFullAttentionSpec,
+    SlidingWindowSpec,
+    ChunkedLocalAttentionSpec,
+    MambaSpec,
+    CrossAttentionSpec,
+)
+
+
+def check_ranks(specs: Sequence[KVCacheSpec], dcp_world_size: int, pcp_world_size: int) -> None:
+    """Refuse context parallelism over groups that cannot be spread."""
+    require(
+        min(dcp_world_size, pcp_world_size) >= 1,
+        config.SIZES_ARE_POSITIVE,
+        f"dcp_world_size is {dcp_world_size}, pcp_world_size {pcp_world_size}",
+        ValuePreconditionError,
+    )
+    is_spread = dcp_world_size * pcp_world_size > 1
+    can_be = not any(isinstance(spec, (SlidingWindowSpec, ChunkedLocalAttentionSpec)) for spec in specs)
+    is_one = len(set(specs)) == 1 and isinstance(specs[0], FullAttentionSpec)
+    require(
+        not is_spread or (can_be and (pcp_world_size == 1 or is_one)),
+        config.CONTEXT_PARALLEL,
+        f"dcp_world_size is {dcp_world_size}, pcp_world_size {pcp_world_size}, for "
+        f"{', '.join(type(spec).__name__ for spec in specs)}",
+        UnsupportedError,
+    )
 
 
 def check_groups(
-    kv_cache_config: KVCacheConfig, hash_block_size: int, scheduler_block_size: int, use_eagle: bool
+    kv_cache_config: KVCacheConfig,
+    hash_block_size: int,
+    scheduler_block_size: int,
+    use_eagle: bool,
+    dcp_world_size: int = 1,
+    pcp_world_size: int = 1,
 ) -> None:
     """Refuse groups that are not covered or do not go together, and sizes that do not divide each other."""
     specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
     for spec in specs:
         require(type(spec) in _COVERED, config.COVERED, type(spec).__name__, UnsupportedError)
     require(bool(specs), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
-    sizes = [spec.block_size for spec in specs]
+    check_ranks(specs, dcp_world_size, pcp_world_size)
+    num_ranks = dcp_world_size * pcp_world_size
+    sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
     require(
         scheduler_block_size > 0
         and scheduler_block_size % lcm(*sizes) == 0
@@ -92,6 +134,16 @@ def check_groups(
         f"block sizes {sizes}, with {len(chunks & drops)} chunked specs that a draft model reads",
         UnsupportedError,
     )
+    sinks = [spec for spec in specs if isinstance(spec, SinkFullAttentionSpec)]
+    num_sinks = sum(spec.sink_len // spec.tokens_per_block(num_ranks) for spec in sinks)
+    require(
+        all(spec.sink_len % spec.tokens_per_block(num_ranks) == 0 for spec in sinks)
+        and num_sinks < kv_cache_config.num_blocks,
+        config.SINKS_ARE_BLOCKS,
+        f"sink_len is {[spec.sink_len for spec in sinks]}, in blocks of "
+        f"{[spec.tokens_per_block(num_ranks) for spec in sinks]}, of a pool of {kv_cache_config.num_blocks}",
+        ValuePreconditionError,
+    )
     for spec in specs:
         if isinstance(spec, MambaSpec):
             require(
@@ -102,3 +154,24 @@ def check_groups(
             )
     state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
     require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
+    modes = {spec.mamba_cache_mode for spec in specs if isinstance(spec, MambaSpec)}
+    require(len(modes) <= 1, config.ONE_STATE_MODE, f"mamba cache modes {sorted(modes)}")
+
+
+def check_kinds(kv_cache_config: KVCacheConfig, max_model_len: int, enable_caching: bool) -> None:
+    """Refuse groups whose kind cannot serve a model of that length, or not with caching."""
+    for g, group in enumerate(kv_cache_config.kv_cache_groups):
+        spec = group.kv_cache_spec
+        require(
+            not (isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "none")
+            or (spec.block_size >= max_model_len and not enable_caching),
+            config.RUNNING_STATES_ALONE,
+            f"group {g} has blocks of {spec.block_size} tokens, max_model_len is {max_model_len}, "
+            f"enable_caching {enable_caching}",
+        )
+        require(
+            not (isinstance(spec, CrossAttentionSpec) and enable_caching),
+            config.CROSS_WITHOUT_CACHING,
+            f"group {g} is one of cross attention, and enable_caching {enable_caching}",
+            UnsupportedError,
+        )

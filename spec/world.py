@@ -6,28 +6,39 @@ prefix is named by a prompt and a number of tokens, whoever holds it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import lcm
 from typing import Literal, get_args
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
     KVCacheSpec,
+    MambaCacheMode,
     MambaSpec,
+    MLAAttentionSpec,
+    RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
 from .prefixes import Prefixes
 from .requests import MultiModalFeature
 
-GroupKind = Literal["full", "window", "chunk", "mamba"]
+GroupKind = Literal[
+    "full", "window", "chunk", "mamba", "latent", "mamba-all", "mamba-none", "cross", "reference", "sink"
+]
 KINDS: dict[str, GroupKind] = {kind: kind for kind in get_args(GroupKind)}
 """The kinds by their names."""
-REACHING = ("window", "chunk")
+REACHING = ("window", "chunk", "reference", "sink")
 """Kinds whose groups have a ``reach``."""
+WHOLE = ("full", "latent", "reference", "sink")
+"""Kinds of full attention: lookups ask them first, and hits may end inside their blocks."""
+STATES: dict[str, MambaCacheMode] = {"mamba": "align", "mamba-all": "all", "mamba-none": "none"}
+"""Kinds of recurrent states, with the mode in which they are kept."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class Group:
     variant: int = 1
     """Groups that differ in it have different specs."""
     reach: int = 0
-    """Tokens of a window or of a chunk."""
+    """Tokens of a window, sliding or beside the reference that is the prompt, of a chunk, or of sinks."""
 
     def spec(self) -> KVCacheSpec:
         """The spec that a manager is given."""
@@ -51,9 +62,18 @@ class Group:
                 return FullAttentionSpec(self.block_size, 1, self.variant, "float32")
             case "window":
                 return SlidingWindowSpec(self.block_size, 1, self.variant, "float32", self.reach)
+            case "latent":
+                return MLAAttentionSpec(self.block_size, 1, self.variant, "float32")
+            case "cross":
+                return CrossAttentionSpec(self.block_size, 1, self.variant, "float32")
+            case "reference":
+                return RSWASpec(self.block_size, 1, self.variant, "float32", self.reach)
+            case "sink":
+                return SinkFullAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
             case "chunk":
                 return ChunkedLocalAttentionSpec(self.block_size, 1, self.variant, "float32", self.reach)
-        return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), "align", self.speculative)
+        mode = STATES[self.kind]
+        return MambaSpec(self.block_size, ((self.variant, 1),), ("float32",), mode, self.speculative)
 
 
 @dataclass(frozen=True)
@@ -85,6 +105,8 @@ class Prompt:
     lora: str | None = None
     images: tuple[Image, ...] = ()
     embeds: tuple[Embed, ...] = ()
+    encoder_tokens: int = 0
+    """Positions of the encoder's output that groups of cross attention hold for the request."""
 
     def features(self, start: int = 0) -> list[MultiModalFeature]:
         """The images that begin at ``start`` or later, as a request carries them."""
@@ -146,8 +168,17 @@ class World:
     """Smaller budgets that a pass may leave a request; always also what is left of the pass."""
     options: Options = PLAIN
     """What it has beyond requests that come, run and go."""
+    dcp: int = 1
+    """Ranks of decode context parallelism. A group's block size is that over all ranks."""
+    pcp: int = 1
+    """Ranks of prefill context parallelism."""
     events: bool = False
     """Whether the manager announces what enters and leaves its cache."""
+
+    @property
+    def num_ranks(self) -> int:
+        """Ranks over which a block of attention is spread."""
+        return self.dcp * self.pcp
 
     @cached_property
     def max_model_len(self) -> int:
@@ -160,16 +191,23 @@ class World:
         return lcm(*(group.block_size for group in self.groups))
 
     @cached_property
+    def sinks(self) -> range:
+        """The blocks of attention sinks: groups take them from the front of the pool when it is made."""
+        sinks = [group.reach // group.block_size for group in self.groups if group.kind == "sink"]
+        return range(1, 1 + sum(sinks))
+
+    @cached_property
     def state_block_size(self) -> int:
-        """The block size of the mamba groups, 0 if there are none."""
+        """The block size of the mamba groups in mode "align", 0 if there are none."""
         return next((group.block_size for group in self.groups if group.kind == "mamba"), 0)
 
     @cached_property
     def is_fine_grained(self) -> bool:
         """Whether hits may end inside blocks: states with blocks of several units, beside full attention."""
         specs = {group.spec() for group in self.groups}
-        can_end_inside = all(g.kind in ("full", "mamba") or g.block_size == self.unit for g in self.groups)
-        return len(specs) > 1 and self.state_block_size > self.unit and can_end_inside
+        can_end_inside = all(g.kind in (*WHOLE, *STATES) or g.block_size == self.unit for g in self.groups)
+        has_inner_states = self.num_ranks == 1 and self.state_block_size > self.unit
+        return len(specs) > 1 and has_inner_states and can_end_inside
 
     @cached_property
     def hit_alignment(self) -> int:
@@ -192,14 +230,17 @@ class World:
     @cached_property
     def resend_margin(self) -> int:
         """Tokens that the same prompt sent again gives up for a draft model."""
-        attention = [g for g in self.eagle_groups if self.groups[g].kind != "mamba"]
+        attention = [g for g in self.eagle_groups if self.groups[g].kind not in STATES]
         return max((min(self.hit_alignment, self.groups[g].block_size) for g in attention), default=0)
 
     def kv_cache_config(self) -> KVCacheConfig:
         """The deployment as a manager is given it."""
-        groups = [
-            KVCacheGroupSpec([f"layer{g}"], group.spec(), group.eagle) for g, group in enumerate(self.groups)
+        # A rank has its part of each block of attention, and whole states.
+        parts = [
+            group if group.kind in STATES else replace(group, block_size=group.block_size // self.num_ranks)
+            for group in self.groups
         ]
+        groups = [KVCacheGroupSpec([f"layer{g}"], part.spec(), part.eagle) for g, part in enumerate(parts)]
         return KVCacheConfig(self.num_blocks, [], groups, self.options.needs_zeroing)
 
     def name(self, prompt: int, num_tokens: int) -> tuple[int, int]:

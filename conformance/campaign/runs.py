@@ -66,10 +66,13 @@ def world_of_run(
     draws = _draws(rng, mixes, subject, avoided, options)
     world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
-        world = replace(world, options=Options(max_in_flight=world.options.max_in_flight))
+        # It knows neither encoders nor ranks.
+        prompts = tuple(replace(prompt, encoder_tokens=0) for prompt in world.prompts)
+        steps = Options(max_in_flight=world.options.max_in_flight)
+        world = replace(world, options=steps, prompts=prompts, dcp=1, pcp=1)
         # A pool that has just room for the longest request: nobody waits for ever in it either.
-        longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in world.prompts)
-        most = most_blocks(world, longest)
+        longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in prompts)
+        most = len(world.sinks) + most_blocks(world, longest)
         tight = replace(world, num_blocks=1 + most + rng.randrange(4))
         world = world if subject.refuses(tight) or rng.random() < 0.3 else tight
     return rng, world

@@ -7,6 +7,7 @@ from typing import Any
 
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, Move, Schedule
+from pagedkv.spec.trace.worlds import reason_against
 from pagedkv.spec.world import PLAIN, Embed, Prompt
 
 from .minimise import is_same, minimise
@@ -47,7 +48,8 @@ def _minimised(run: Run, play: Play) -> Run:
 
 def _first_better(run: Run, variants: Iterator[_Variant], play: Play) -> Run:
     for world, moves in variants:
-        candidate = play(world, moves)
+        # Smaller sizes may no longer go together.
+        candidate = None if reason_against(world) else play(world, moves)
         if candidate and is_same(candidate, run) and _weight(candidate) < _weight(run):
             return candidate
     return run
@@ -108,6 +110,8 @@ def _without_options(world: World, moves: tuple[Move, ...]) -> Iterator[_Variant
     if world.eagle_groups:
         same = tuple(replace(group, eagle=False) for group in world.groups)
         yield replace(world, use_eagle=False, groups=same), moves
+    if world.num_ranks > 1:
+        yield replace(world, dcp=1, pcp=1), moves
     if world.events:
         yield replace(world, events=False), moves
     if any(group.speculative for group in world.groups):
@@ -129,6 +133,7 @@ def _units_of_one_token(world: World, moves: tuple[Move, ...]) -> Iterator[_Vari
                 prompt,
                 tokens=prompt.tokens[::unit],
                 length=-(-prompt.length // unit),
+                encoder_tokens=-(-prompt.encoder_tokens // unit),
                 images=tuple(replace(i, offset=i.offset // unit, length=1) for i in prompt.images),
                 embeds=tuple(replace(e, position=e.position // unit) for e in _one_a_unit(prompt, unit)),
             )
@@ -174,7 +179,13 @@ _SIZES: tuple[_Variants, ...] = (
 
 def _other_prompts(world: World) -> Iterator[_Variants]:
     for p in range(len(world.prompts)):
-        for others in (_without_extras, _with_shorter_output, _with_shorter_prompt, _with_longer_prompt):
+        for others in (
+            _without_extras,
+            _with_shorter_output,
+            _with_shorter_prompt,
+            _with_longer_prompt,
+            _with_shorter_encoding,
+        ):
             yield partial(_with_prompt, p, others)
 
 
@@ -207,6 +218,11 @@ def _with_longer_prompt(prompt: Prompt) -> Iterator[Prompt]:
     # Output comes token by token, each in a pass of its own.
     for more in _steps_down(len(prompt.tokens) - prompt.length, 0):
         yield replace(prompt, length=len(prompt.tokens) - more)
+
+
+def _with_shorter_encoding(prompt: Prompt) -> Iterator[Prompt]:
+    for made in _steps_down(prompt.encoder_tokens, 0):
+        yield replace(prompt, encoder_tokens=made)
 
 
 def _steps_down(number: int, least: int) -> Iterator[int]:

@@ -5,6 +5,7 @@ from itertools import islice
 from random import Random
 
 from pagedkv.conformance.subjects import Subject
+from pagedkv.conformance.worlds import turns
 
 from .runs import RUNS_PER_SCHEDULED, Avoids, is_scheduled, refusals_of_run
 
@@ -18,7 +19,8 @@ def mix_in_turn(seed: int, number: int, mixes: Sequence[str]) -> str:
     The seed says in which order they come. Runs under the scheduler take turns apart from the others: each
     mix has both sorts, whatever its number is.
     """
-    order = Random(f"{seed}/mixes").sample(list(mixes), len(mixes))
+    places = turns(mixes)
+    order = Random(f"{seed}/mixes").sample(places, len(places))
     scheduled = number // RUNS_PER_SCHEDULED
     place = scheduled if is_scheduled(number) else number - scheduled
     return order[place % len(order)]

@@ -5,6 +5,7 @@ Only the snapshot looks inside. vLLM is imported when the subject is made.
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -16,6 +17,7 @@ from pagedkv.conformance.subjects import Subject, SubjectUnavailable, standard_a
 from pagedkv.spec import Snapshot, World
 from pagedkv.spec.life import Life
 from pagedkv.spec.snapshot import CopyName, HandOffName
+from pagedkv.spec.world import STATES
 
 SUPPORTED = "0.28."
 _RETENTION = "VLLM_PREFIX_CACHE_RETENTION_INTERVAL"
@@ -48,6 +50,10 @@ def installed_release() -> str:
 
 
 def _refuses(world: World) -> str | None:
+    if world.pcp > 1:
+        return "vLLM does not spread blocks by prefill context parallelism"
+    if world.sinks:
+        return "vLLM hands its manager of attention sinks an argument that this does not take"
     if len({group.spec() for group in world.groups}) == 1:
         if len(world.groups) > 1:
             return "vLLM has no prefix caching over several groups of one spec alone"
@@ -58,9 +64,9 @@ def _refuses(world: World) -> str | None:
     options = world.options
     if options.resend_boundaries:
         return "vLLM keeps no boundary for a prompt that is sent again"
-    if options.needs_zeroing and not world.state_block_size:
+    if options.needs_zeroing and not any(group.kind in STATES for group in world.groups):
         return "vLLM zeroes blocks in models with states only"
-    if options.retention_interval is not None and not ({"window", "mamba"} & {g.kind for g in world.groups}):
+    if options.retention_interval is not None and not ({"window", *STATES} & {g.kind for g in world.groups}):
         return "vLLM takes a retention interval only for windows and states"
     return None
 
@@ -112,19 +118,33 @@ def _config(world: World) -> Any:
     import torch
     from vllm.v1.kv_cache_interface import (
         ChunkedLocalAttentionSpec,
+        CrossAttentionSpec,
         FullAttentionSpec,
         KVCacheConfig,
         KVCacheGroupSpec,
         MambaSpec,
+        MLAAttentionSpec,
+        RSWASpec,
+        SinkFullAttentionSpec,
         SlidingWindowSpec,
     )
 
     def spec(g: int) -> Any:
         group = world.groups[g]
+        if group.kind not in STATES:
+            group = replace(group, block_size=group.block_size // world.num_ranks)
         shape = {"num_kv_heads": 1, "head_size": group.variant, "dtype": torch.float32}
         match group.kind:
             case "full":
                 return FullAttentionSpec(block_size=group.block_size, **shape)
+            case "latent":
+                return MLAAttentionSpec(block_size=group.block_size, **shape)
+            case "cross":
+                return CrossAttentionSpec(block_size=group.block_size, **shape)
+            case "reference":
+                return RSWASpec(block_size=group.block_size, rswa_window=group.reach, **shape)
+            case "sink":
+                return SinkFullAttentionSpec(block_size=group.block_size, sink_len=group.reach, **shape)
             case "window":
                 return SlidingWindowSpec(block_size=group.block_size, sliding_window=group.reach, **shape)
             case "chunk":
@@ -135,7 +155,7 @@ def _config(world: World) -> Any:
             block_size=group.block_size,
             shapes=((group.variant, 1),),
             dtypes=(torch.float32,),
-            mamba_cache_mode="align",
+            mamba_cache_mode=STATES[group.kind],
             num_speculative_blocks=group.speculative,
         )
 
@@ -186,8 +206,10 @@ def _snapshot(world: World, manager: Any) -> Snapshot[Any]:
     pool, managers = manager.block_pool, manager.coordinator.single_type_managers
     others = pool.cached_block_hashes_by_block
     requests = {r: None for m in managers for r in m.req_to_blocks}
+    # Sinks are taken out of the queue without a count.
+    sinks = {block.block_id for m in managers for block in getattr(m, "sink_blocks", ())}
     return Snapshot(
-        ref_counts=(0, *(block.ref_cnt for block in pool.blocks[1:])),
+        ref_counts=(0, *(block.ref_cnt + (block.block_id in sinks) for block in pool.blocks[1:])),
         keys=tuple(
             (block.block_hash, *sorted(others.get(block.block_id, ())))
             if block.block_hash is not None

@@ -56,7 +56,7 @@ def world_of(path: Path, requests: Sequence[TracedRequest], deployment: Deployme
     if reason:
         raise BadDeployment(f"no manager can be made with these sizes; they have to be such that {reason}")
     for request, prompt in zip(requests, prompts, strict=True):
-        needed = most_blocks(world, len(prompt.tokens))
+        needed = len(world.sinks) + most_blocks(world, len(prompt.tokens), prompt.encoder_tokens)
         if needed >= world.num_blocks:
             raise BadWorkload(
                 path,

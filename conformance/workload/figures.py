@@ -110,9 +110,10 @@ class Counting:
         self._note_held(move.request, outcome.rows)
 
     def _note_held(self, request: str, answered: Rows) -> None:
-        """Only states are let go while a request runs: without them what is answered is all that is new."""
+        """Full attention lets nothing go while a request runs: what is answered is all that is new."""
         held = self._held.get(request)
-        if held is not None and not self._state.world.state_block_size:
+        lets_go = any(group.kind not in ("full", "latent") for group in self._state.world.groups)
+        if held is not None and not lets_go:
             held |= _blocks(answered)
             return
         now = _blocks(self._state.instance.table(self._state.lives[request]))

@@ -23,7 +23,8 @@ LOAD_LEAVES_A_TOKEN = Clause(
 SKIPPED_ARE_FREED = Clause(
     "Allocate/skipped_are_freed",
     "First, entries that no later step reads become null and lose this holder, the last first, judged by "
-    "the tokens whose steps are processed.",
+    "the tokens whose steps are processed. With a reference window these lie between the prompt and the "
+    "window.",
     "0.1",
 )
 PREDICTION_IS_EXACT = Clause(
@@ -50,6 +51,12 @@ LISTS_NEW_BLOCKS = Clause(
     "Where the worker zeroes, each block that a group of attention hands out is listed once, in order; one "
     "that an asynchronous load fills is not, unless the load fails: then it is recorded again, from a "
     "block boundary on.",
+    "0.1",
+)
+ENCODER_ONCE = Clause(
+    "Allocate/encoder_once",
+    "A request's first call gives cross attention the blocks that cover the encoder's tokens, which are its "
+    "alone, and no later call gives it any; neither hits nor what others have computed take any there.",
     "0.1",
 )
 NONE_CHANGES_NOTHING = Clause(
@@ -81,7 +88,8 @@ COVERS_THE_TOKENS = Clause(
 HOLDS_NO_MORE = Clause(
     "Allocate/holds_no_more",
     "A request holds no more blocks than its tokens need: windows and chunks none before what the step "
-    "reads, a mamba group the state it starts from, the running one and the speculative ones.",
+    "reads, a reference window none in its gap but those of its hit until the next call, a mamba group "
+    "the state it starts from, the running one and the speculative ones.",
     "0.1",
 )
 FULL_BLOCKS_BECOME_KEYS = Clause(

@@ -17,6 +17,33 @@ ONE_STATE_SIZE = Clause(
     "All mamba groups have one block size, because chunks of prefill end on its multiples.",
     "0.1",
 )
+ONE_STATE_MODE = Clause(
+    "Config/one_state_mode",
+    "All mamba groups keep their states in one mode, because it says where chunks of prefill have to end.",
+    "0.1",
+)
+RUNNING_STATES_ALONE = Clause(
+    "Config/running_states_alone",
+    "Mode none keeps the running state only, in the first block of a row, and no state that another request "
+    "could go on from: its block covers the model's length, and caching is off.",
+    "0.1",
+)
+CROSS_WITHOUT_CACHING = Clause(
+    "Config/cross_without_caching",
+    "What cross attention reads was made for one request, and no prefix names it: a group of it has neither "
+    "lookups nor keys, so no hit is common to all groups, and beside it caching is off.",
+    "0.1",
+)
+SINKS_ARE_BLOCKS = Clause(
+    "Config/sinks_are_blocks", "The sinks of a group fill whole blocks, and the pool has them.", "0.1"
+)
+CONTEXT_PARALLEL = Clause(
+    "Config/context_parallel",
+    "With context parallelism a block of attention covers its size times the ranks of decode and prefill, a "
+    "state its size; windows and chunks are not spread, prefill over full attention of one spec alone, and "
+    "hits end with blocks.",
+    "0.1",
+)
 CHUNKS_OF_ONE_SIZE = Clause(
     "Config/chunks_of_one_size",
     "A deployment with chunked local attention has one block size, and no draft model reads such a group.",

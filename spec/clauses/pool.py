@@ -53,7 +53,7 @@ EVICT_TAKES_KEYS = Clause(
 )
 RESET_WHEN_IDLE = Clause(
     "Pool/reset_when_idle",
-    "Resetting the cache takes every key off every block, if nothing but the null block is held; "
+    "Resetting the cache takes every key off every block, if nothing but null and sinks is held; "
     "otherwise it "
     "changes nothing and answers False.",
     "0.1",
@@ -61,4 +61,12 @@ RESET_WHEN_IDLE = Clause(
 USAGE = Clause(
     "Pool/usage", "Usage is the held share of the blocks other than null, 0.0 when there is none.", "0.1"
 )
-NO_LEAK = Clause("Pool/no_leak", "Without requests and work under way every block but null is free.", "0.1")
+NO_LEAK = Clause(
+    "Pool/no_leak", "Without requests and work under way every block but null and sinks is free.", "0.1"
+)
+SINKS_STAY = Clause(
+    "Pool/sinks_stay",
+    "A group with attention sinks takes the blocks for them from the front of the pool when it is made and "
+    "is their one holder for ever; they have no key and are in no table.",
+    "0.1",
+)

@@ -15,7 +15,7 @@ def most_blocks(
     starts from, the running one and one that was handed over or is copied to, beside its speculative ones.
     """
     match reads:
-        case "prefix":
+        case "prefix" | "encoder":
             return blocks_for(num_tokens, block_size)
         case "state":
             return 3 + num_speculative

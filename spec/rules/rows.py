@@ -22,6 +22,14 @@ def attention_growth(row_length: int, end: int, block_size: int) -> Growth:
     return Growth(0, row_length, row_length, max(0, blocks_for(end, block_size) - row_length))
 
 
+def states_growth(row_length: int, end: int, block_size: int, num_speculative: int) -> Growth:
+    """What a mamba group appends that keeps a state per block, so that the one after ``end`` has a place.
+
+    The speculative blocks follow it.
+    """
+    return attention_growth(row_length, end + num_speculative * block_size, block_size)
+
+
 def mamba_growth(row_length: int, end: int, block_size: int, num_speculative: int, is_first: bool) -> Growth:
     """What a mamba group in "align" mode appends so that the state after ``end`` >= 1 tokens has a place.
 

@@ -1,6 +1,6 @@
 """What a world has to be beyond its fields' bounds, for a manager to be made and prompts to be sent."""
 
-from pagedkv.spec.world import REACHING, Prompt, World
+from pagedkv.spec.world import REACHING, STATES, WHOLE, Prompt, World
 
 
 def reason_against(world: World) -> str:
@@ -8,15 +8,39 @@ def reason_against(world: World) -> str:
     sizes = [group.block_size for group in world.groups]
     if any(size % world.unit for size in sizes):
         return f"unit divides every block_size, not {world.unit} and {sizes}"
-    states = sorted({group.block_size for group in world.groups if group.kind == "mamba"})
+    states = sorted({group.block_size for group in world.groups if group.kind in STATES})
     if len(states) > 1:
         return f"mamba groups have one block_size, not {states}"
+    modes = sorted({group.kind for group in world.groups if group.kind in STATES})
+    if len(modes) > 1:
+        return f"mamba groups have one mode, not {modes}"
+    if modes == ["mamba-none"] and (states[0] < world.max_model_len or world.enable_caching):
+        return (
+            f"mamba-none has one block for all of the {world.max_model_len} tokens and no caching, not "
+            f"{states[0]} and {world.enable_caching}"
+        )
+    if world.enable_caching and any(group.kind == "cross" for group in world.groups):
+        return "caching is off beside cross attention"
     for group in world.groups:
         if (group.reach > 0) != (group.kind in REACHING):
             return (
-                "a window or chunk has a reach of at least 1, and no other group has one, "
+                f"a {', '.join(REACHING)} has a reach of at least 1, and no other group has one, "
                 f"not {group.kind} and {group.reach}"
             )
+        if group.kind == "sink" and group.reach % group.block_size:
+            return f"sinks fill whole blocks of {group.block_size} tokens, not {group.reach}"
+    if len(world.sinks) >= world.num_blocks:
+        return f"sinks leave a block of {world.num_blocks}, not {len(world.sinks)} of them"
+    spread = [group for group in world.groups if group.kind not in STATES] if world.num_ranks > 1 else []
+    for group in spread:
+        if group.block_size % world.num_ranks or group.kind in ("window", "chunk"):
+            return (
+                f"{world.num_ranks} ranks hold equal parts of blocks, and no window or chunk, not "
+                f"{group.kind} and {group.block_size}"
+            )
+    is_one = len({group.spec() for group in world.groups}) == 1 and world.groups[0].kind in WHOLE
+    if world.pcp > 1 and not is_one:
+        return f"pcp is 1 but for full attention of one spec alone, not {world.pcp}"
     for group in world.groups:
         if group.speculative >= max(1, group.block_size):
             return f"speculative is less than block_size, not {group.speculative} and {group.block_size}"

@@ -19,6 +19,11 @@ ELSEWHERE = {
     "Config/sizes_are_positive": "refused when a manager is made: tests of refusals",
     "Config/sizes_divide": "refused when a manager is made: tests of refusals",
     "Config/one_state_size": "refused when a manager is made: tests of refusals",
+    "Config/one_state_mode": "refused when a manager is made: tests of refusals",
+    "Config/running_states_alone": "refused when a manager is made: tests of refusals",
+    "Config/cross_without_caching": "refused when a manager is made: tests of refusals",
+    "Config/sinks_are_blocks": "refused when a manager is made: tests of refusals",
+    "Config/context_parallel": "refused when a manager is made: tests of refusals",
     "Hash/every_full_unit": "refused when a manager is asked: tests of refusals",
     "Config/chunks_of_one_size": "refused when a manager is made: tests of refusals",
     "Config/watermark_is_a_share": "refused when a manager is made: tests of refusals",
@@ -39,7 +44,13 @@ ELSEWHERE = {
 }
 
 
-LONG = {"new-blocks-evict-hits"}
+LONG = {
+    "new-blocks-evict-hits",
+    # A gap takes a few steps to open.
+    "gap-one-token-too-long",
+    "gap-one-token-too-long-unseen",
+    "gap-never-let-go",
+}
 """Found at quick too, but not known to show in as few operations as the others."""
 
 SEEDS = range(4)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from pagedkv.invariants.slots import in_words
-from pagedkv.invariants.worker import Work, Worker
+from pagedkv.invariants.work import Work
+from pagedkv.invariants.worker import Worker
 from pagedkv.spec import World
 from pagedkv.spec.clauses import worker as clauses
 from pagedkv.spec.world import Group, Prompt

@@ -12,16 +12,21 @@ from typing import Any
 
 from pagedkv.spec import (
     ChunkedLocalAttentionSpec,
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
     KVCacheSpec,
     MambaSpec,
+    MLAAttentionSpec,
     Request,
+    RSWASpec,
+    SinkFullAttentionSpec,
     SlidingWindowSpec,
     get_request_block_hasher,
     sha256,
 )
+from pagedkv.spec.cache_specs import MambaCacheMode
 
 UNIT = 4
 BLOCK = 3 * UNIT
@@ -43,15 +48,35 @@ def attention(block_size: int) -> FullAttentionSpec:
     return FullAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
 
 
-def states(block_size: int = BLOCK, speculative: int = 0) -> MambaSpec:
-    """The smallest spec of aligned states, with that many speculative blocks."""
+def states(block_size: int = BLOCK, speculative: int = 0, mode: MambaCacheMode = "align") -> MambaSpec:
+    """The smallest spec of states, with that many speculative blocks."""
     return MambaSpec(
         block_size=block_size,
         shapes=((1, 1),),
         dtypes=("float32",),
-        mamba_cache_mode="align",
+        mamba_cache_mode=mode,
         num_speculative_blocks=speculative,
     )
+
+
+def latent(block_size: int) -> MLAAttentionSpec:
+    """The smallest spec of latent attention."""
+    return MLAAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
+
+
+def reference_window(block_size: int, rswa_window: int) -> RSWASpec:
+    """The smallest spec of reference sliding windows."""
+    return RSWASpec(block_size, 1, 1, "float32", rswa_window)
+
+
+def with_sinks(block_size: int, sink_len: int) -> SinkFullAttentionSpec:
+    """The smallest spec of full attention with sinks."""
+    return SinkFullAttentionSpec(block_size, 1, 1, "float32", sink_len)
+
+
+def cross(block_size: int) -> CrossAttentionSpec:
+    """The smallest spec of cross attention."""
+    return CrossAttentionSpec(block_size=block_size, num_kv_heads=1, head_size=1, dtype="float32")
 
 
 def window(block_size: int, sliding_window: int) -> SlidingWindowSpec:
@@ -70,8 +95,8 @@ def deployment(
     num_blocks: int = 40,
     flagged: Sequence[int] = (),
     max_model_len: int = 4096,
-    zeroes: bool = False,
     unit: int = UNIT,
+    zeroes: bool = False,
     **options: Any,
 ) -> Any:
     """A manager of one group per spec over `num_blocks` blocks; a draft model reads the flagged groups.

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pagedkv.spec import (
+    CrossAttentionSpec,
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheGroupSpec,
@@ -14,6 +15,8 @@ from pagedkv.spec import (
     MambaSpec,
     PreconditionError,
     Request,
+    SinkFullAttentionSpec,
+    SlidingWindowSpec,
     UnsupportedError,
     ValuePreconditionError,
     get_request_block_hasher,
@@ -58,14 +61,49 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             "Config/one_state_size",
             PreconditionError,
         ),
+        (
+            lambda side: manager(side, specs=(FULL, CrossAttentionSpec(4, 1, 1, "float32"))),
+            "Config/cross_without_caching",
+            UnsupportedError,
+        ),
+        (
+            lambda side: manager(side, specs=(SinkFullAttentionSpec(4, 1, 1, "float32", 6),)),
+            "Config/sinks_are_blocks",
+            ValuePreconditionError,
+        ),
+        (
+            lambda side: manager(side, specs=(SinkFullAttentionSpec(4, 1, 1, "float32", 36),)),
+            "Config/sinks_are_blocks",
+            ValuePreconditionError,
+        ),
         (lambda side: manager(side, specs=()), "Config/covered", UnsupportedError),
         (lambda side: manager(side, specs=(KVCacheSpec(4),)), "Config/covered", UnsupportedError),
         (
-            lambda side: manager(side, specs=(MambaSpec(4, (), (), "all"),)),
-            "Config/covered",
+            lambda side: manager(side, specs=(MAMBA, MambaSpec(4, (), (), "all"))),
+            "Config/one_state_mode",
+            PreconditionError,
+        ),
+        (
+            lambda side: manager(side, specs=(MambaSpec(32, (), (), "none"),), scheduler_block_size=32),
+            "Config/running_states_alone",
+            PreconditionError,
+        ),
+        (
+            lambda side: manager(
+                side, specs=(MambaSpec(16, (), (), "none"),), scheduler_block_size=16, enable_caching=False
+            ),
+            "Config/running_states_alone",
+            PreconditionError,
+        ),
+        (lambda side: manager(side, pcp_world_size=2), "Config/context_parallel", UnsupportedError),
+        (
+            lambda side: manager(
+                side, specs=(FULL, SlidingWindowSpec(4, 1, 1, "float32", 3)), dcp_world_size=2
+            ),
+            "Config/context_parallel",
             UnsupportedError,
         ),
-        (lambda side: manager(side, dcp_world_size=2), "Config/covered", UnsupportedError),
+        (lambda side: manager(side, dcp_world_size=0), "Config/sizes_are_positive", ValuePreconditionError),
         (lambda side: manager(side, num_prefill_lookahead=1), "Config/covered", UnsupportedError),
     ],
 )
@@ -83,7 +121,7 @@ def test_a_deployment_is_refused(
         (lambda m, r: m.allocate_slots(r, 0), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, -1), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 33), "Allocate/asks_for_something"),
-        (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=4), "Config/covered"),
+        (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=-1), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 1, 4), "Allocate/fits_the_hit"),
         (
             lambda m, r: m.allocate_slots(r, 1, 0, KVCacheBlocks(([m.block_pool.blocks[1]], []))),

@@ -14,6 +14,7 @@ from . import (
     in_flight,
     index,
     keys,
+    kinds,
     loads,
     lookup,
     passes,
@@ -26,6 +27,7 @@ from . import (
     torch_events,
     torch_holders,
     torch_index,
+    torch_kinds,
     torch_lookup,
     torch_passes,
     torch_ring,
@@ -44,6 +46,7 @@ _IN_MODEL = (
     continuations,
     lookup,
     windows,
+    kinds,
     capacity,
     allocation,
     keys,
@@ -69,6 +72,7 @@ _IN_TENSORS = (
     torch_passes,
     torch_copies,
     torch_arguments,
+    torch_kinds,
     torch_events,
 )
 

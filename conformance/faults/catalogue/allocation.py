@@ -72,8 +72,8 @@ FAULTS = (
         "skipped blocks are freed by the dispatched count",
         Patch(
             "reference/manager.py",
-            "self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)",
-            "self.remove_skipped_blocks(request_id, call.end)",
+            "self.remove_skipped_blocks(request_id, processed, request.num_prompt_tokens)",
+            "self.remove_skipped_blocks(request_id, call.end, request.num_prompt_tokens)",
         ),
         (allocation.COVERS_THE_TOKENS,),
         ATTENTION_ALONE,
@@ -100,11 +100,11 @@ FAULTS = (
         "a request waits for blocks that it holds itself",
         Patch(
             "reference/manager.py",
-            "        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)\n",
+            "        self.remove_skipped_blocks(request_id, processed, request.num_prompt_tokens)\n",
             "        asked = zip(managers, rows, strict=True)\n"
             "        if sum(m.blocks_to_take(call, row) for m, row in asked) > self.block_pool.get_num_free_blocks():\n"
             "            return None\n"
-            "        self.remove_skipped_blocks(request_id, request.num_computed_tokens - request.num_in_flight_tokens)\n",
+            "        self.remove_skipped_blocks(request_id, processed, request.num_prompt_tokens)\n",
         ),
         (allocation.SKIPPED_ARE_FREED,),
         ATTENTION_ALONE,

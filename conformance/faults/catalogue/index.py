@@ -200,7 +200,7 @@ FAULTS = (
         "reset-while-in-use",
         "A reset takes all keys although requests run.",
         "a reset in the middle of work",
-        Patch("reference/pool.py", "if any(self.ref_counts):", "if all(self.ref_counts):"),
+        Patch("reference/pool.py", "+ self.num_sinks + 1 < self.num_gpu_blocks", "+ self.num_sinks + 1 < 0"),
         (pool.RESET_WHEN_IDLE,),
         without("reset"),
     ),

@@ -181,8 +181,8 @@ FAULTS = (
         "a state is read that the same step loads",
         Patch(
             "reference/single_type.py",
-            "written = row[call.local // self.block_size",
-            "written = row[call.start // self.block_size",
+            "return row[call.local // self.block_size : blocks_for(call.end",
+            "return row[call.start // self.block_size : blocks_for(call.end",
         ),
         (
             copies.SAME_PASS_WAITS,

@@ -249,7 +249,7 @@ FAULTS = (
         "common-prefix-of-some",
         "Blocks count as common to all unless every request has another.",
         "a common prefix that some request does not have",
-        Patch("reference/kinds.py", "if any(o[i : i + 1] != [block]", "if all(o[i : i + 1] != [block]"),
+        Patch("reference/kinds.py", "or any(o[i : i + 1] != [block]", "or all(o[i : i + 1] != [block]"),
         (allocation.COMMON_PREFIX,),
         without("common prefix"),
     ),

@@ -21,7 +21,7 @@ FAULTS = (
         "a state is read that the same step writes",
         Patch(
             "reference/single_type.py",
-            "        self.filled.update({block_id: call.request_id for block_id in written if block_id})\n",
+            "        self.filled.update({block_id: call.request_id for block_id in self.written(call, row) if block_id})\n",
             "",
         ),
         (copies.SAME_PASS_WAITS,),

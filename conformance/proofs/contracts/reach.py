@@ -7,7 +7,7 @@ The statements are about one position or one entry of a row, whichever it is. En
 from itertools import product
 
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.rules.reach import Reads, first_read, skipped_entries
+from pagedkv.spec.rules.reach import Reads, first_read, gap_entries, skipped_entries
 
 from .answers import is_read
 from .contract import Contract
@@ -103,6 +103,29 @@ def entries_of_attention_are_never_skipped(num_processed: int, block_size: int) 
     assert skipped == 0, f"{skipped}"
 
 
+def _judge_gap(num_prompt: int, num_processed: int, reach: int, entry: int, block_size: int) -> None:
+    gap = gap_entries(num_prompt, num_processed, reach, block_size)
+    positions = [entry * block_size + i for i in range(block_size)]
+    is_dead = all(num_prompt <= position < num_processed - reach for position in positions)
+    assert (entry in gap) == is_dead, f"{gap}"
+
+
+def entries_between_prompt_and_window_are_skipped(
+    num_prompt: int, num_processed: int, reach: int, entry: int
+) -> None:
+    """Blocks of 4 tokens; an entry with a token of the prompt or of the window stays."""
+    assert num_prompt >= 1 and num_processed >= 0 and reach >= 1 and entry >= 0
+    _judge_gap(num_prompt, num_processed, reach, entry, 4)
+
+
+def entries_of_one_token_between_prompt_and_window_are_skipped(
+    num_prompt: int, num_processed: int, reach: int, entry: int
+) -> None:
+    """The same with blocks of one token."""
+    assert num_prompt >= 1 and num_processed >= 0 and reach >= 1 and entry >= 0
+    _judge_gap(num_prompt, num_processed, reach, entry, 1)
+
+
 # Later steps
 
 
@@ -138,6 +161,18 @@ CONTRACTS = (
             lambda: product(range(20), range(20)),
         )
         for check in (a_step_reads_its_chunk, a_step_reads_the_last_state, a_step_reads_the_whole_prefix)
+    ),
+    *(
+        Contract(
+            check,
+            gap_entries,
+            (allocation.SKIPPED_ARE_FREED,),
+            lambda: product(range(1, 10), range(24), range(1, 6), range(8)),
+        )
+        for check in (
+            entries_between_prompt_and_window_are_skipped,
+            entries_of_one_token_between_prompt_and_window_are_skipped,
+        )
     ),
     Contract(
         entries_before_the_window_are_skipped,

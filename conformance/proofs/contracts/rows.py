@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth
+from pagedkv.spec.rules.rows import Growth, attention_growth, mamba_growth, states_growth
 
 from .contract import Contract
 
@@ -34,7 +34,21 @@ def attention_row_of_short_blocks_covers_the_tokens(row_length: int, end: int, e
     _judge_attention(row_length, end, entry, 1)
 
 
-# States
+# A state per block
+
+
+def row_of_a_state_per_block_has_a_place_for_every_state(
+    row_length: int, end: int, spec: int, entry: int
+) -> None:
+    """Every started block of 16 tokens has one, and after the last there are ``spec`` more."""
+    assert row_length >= 0 and end >= 1 and spec >= 0 and entry >= 0
+    growth = states_growth(row_length, end, 16, spec)
+    assert growth.padding == 0 and growth.moved_from == growth.moved_to and growth.taken >= 0, f"{growth}"
+    is_needed = (entry - spec) * 16 < end
+    assert (entry < row_length + growth.taken) == (entry < row_length or is_needed), f"{growth}"
+
+
+# Aligned states
 
 
 def _is_row(row_length: int, end: int, spec: int, is_first: bool, block_size: int) -> bool:
@@ -132,6 +146,12 @@ CONTRACTS = (
             lambda: product(range(4), range(50), range(5)),
         )
         for check in (attention_row_covers_the_tokens, attention_row_of_short_blocks_covers_the_tokens)
+    ),
+    Contract(
+        row_of_a_state_per_block_has_a_place_for_every_state,
+        states_growth,
+        (allocation.COVERS_THE_TOKENS, allocation.HOLDS_NO_MORE, allocation.PREDICTION_IS_EXACT),
+        lambda: product(range(5), range(1, 50), range(3), range(8)),
     ),
     Contract(
         state_row_has_a_place_for_every_state,

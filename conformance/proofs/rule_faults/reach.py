@@ -13,7 +13,34 @@ _CHUNK = "return num_processed - num_processed % reach"
 _STATE = "return max(0, num_processed - 1)"
 _ENTRIES = "first_read(reads, num_processed, reach) // block_size"
 
+_GAP_START = "range(blocks_for(num_prompt_tokens, block_size), "
+_GAP_WINDOW = "max(num_prompt_tokens, num_processed - reach)"
+
 FAULTS = (
+    _in_reach(
+        "gap-begins-in-the-prompt",
+        "The block in which the prompt ends is let go with what follows it.",
+        _GAP_START,
+        "range(num_prompt_tokens // block_size, ",
+        (reach.entries_between_prompt_and_window_are_skipped,),
+    ),
+    _in_reach(
+        "gap-reaches-into-the-window",
+        "The block in which the window begins is let go.",
+        "window // block_size)",
+        "blocks_for(window, block_size))",
+        (reach.entries_between_prompt_and_window_are_skipped,),
+    ),
+    _in_reach(
+        "gap-one-token-too-long",
+        "The window is counted with the step's own token.",
+        _GAP_WINDOW,
+        "max(num_prompt_tokens, num_processed - reach + 1)",
+        (
+            reach.entries_between_prompt_and_window_are_skipped,
+            reach.entries_of_one_token_between_prompt_and_window_are_skipped,
+        ),
+    ),
     _in_reach(
         "window-one-token-too-long",
         "The window is counted without the step's own token.",

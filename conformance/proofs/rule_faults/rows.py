@@ -34,6 +34,13 @@ FAULTS = (
         (rows.attention_row_covers_the_tokens,),
     ),
     _in_rows(
+        "speculative-tokens-for-blocks",
+        "A speculative state gets a token's place, not a block.",
+        "end + num_speculative * block_size",
+        "end + num_speculative",
+        (rows.row_of_a_state_per_block_has_a_place_for_every_state,),
+    ),
+    _in_rows(
         "state-row-too-long",
         "A row gets one block too many.",
         "needed = running + 1 + num_speculative",

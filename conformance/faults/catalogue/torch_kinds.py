@@ -1,0 +1,93 @@
+"""Kinds of groups in the torch manager."""
+
+from pagedkv.conformance.faults.fault import PlantedFault
+from pagedkv.conformance.faults.patching import Patch
+from pagedkv.spec.clauses import allocation, hit, pool
+
+from .elsewhere import WITHOUT_WINDOWS
+
+_SEEN_BY_TAKING = "the same row can be judged by what was taken for it and by what it has"
+_LOOKUP_FIRST = "a lookup or a call may come before the step that shows it"
+_PLACES = (allocation.PREDICTION_IS_EXACT, allocation.COVERS_THE_TOKENS, allocation.HOLDS_NO_MORE)
+
+FAULTS = (
+    PlantedFault(
+        "torch-latent-attention-asked-first",
+        "Of several kinds of full attention the last is asked first.",
+        "a new kind is put before those that were there",
+        Patch(
+            "impl/coordinator.py",
+            "return [k for k in kinds if not k.reads_end]",
+            "return [k for k in reversed(kinds) if not k.reads_end]",
+        ),
+        (hit.JUNCTION,),
+        WITHOUT_WINDOWS,
+        mixes=("full+latent",),
+    ),
+    PlantedFault(
+        "torch-states-per-block-without-speculative",
+        "A row with a state per block gets no places for drafts.",
+        "speculative blocks are forgotten in one mode",
+        Patch("impl/kinds.py", "slots + speculative * self.block_size", "slots"),
+        _PLACES,
+        WITHOUT_WINDOWS,
+        _SEEN_BY_TAKING,
+        mixes=("mamba-all", "full+mamba-all"),
+    ),
+    PlantedFault(
+        "torch-running-state-without-speculative",
+        "A running state that is kept alone has no places for drafts.",
+        "speculative blocks are forgotten where nothing is cached",
+        Patch("impl/kinds.py", "slots + speculative * self.block_size", "slots"),
+        _PLACES,
+        WITHOUT_WINDOWS,
+        _SEEN_BY_TAKING,
+        mixes=("mamba-none", "full+mamba-none"),
+    ),
+    PlantedFault(
+        "torch-encoder-row-grows-with-the-request",
+        "Cross attention gets places for the request's own tokens.",
+        "cross attention is managed like self attention",
+        Patch("impl/kinds.py", "return asked.encoder", "return asked.slots"),
+        _PLACES,
+        WITHOUT_WINDOWS,
+        _SEEN_BY_TAKING,
+        mixes=("cross", "full+cross"),
+    ),
+    PlantedFault(
+        "torch-gap-one-token-too-long",
+        "A reference window ends one token early.",
+        "the step's own token is counted as one of the window",
+        Patch("impl/kinds.py", ".rswa_window).clamp(min=0)", ".rswa_window + 1).clamp(min=0)"),
+        (allocation.SKIPPED_ARE_FREED, allocation.COVERS_THE_TOKENS, allocation.TABLES_APPEND_ONLY),
+        WITHOUT_WINDOWS,
+        "what is let go too early may be missed in the same step",
+        mixes=("reference", "full+reference"),
+    ),
+    PlantedFault(
+        "torch-reset-refused-for-sinks",
+        "Sinks count as blocks in use, so that the cache is never reset.",
+        "whatever is out of the queue is taken for a request's",
+        Patch("impl/pool.py", "self.queue.free + self.num_sinks <", "self.queue.free <"),
+        (pool.RESET_WHEN_IDLE,),
+        WITHOUT_WINDOWS,
+        mixes=("sink", "full+sink"),
+    ),
+    PlantedFault(
+        "torch-hits-inside-spread-blocks",
+        "Hits end inside blocks of which each rank has its part.",
+        "a check for context parallelism is lost",
+        Patch("impl/coordinator.py", "can_all = num_ranks == 1 and all(", "can_all = all("),
+        (
+            hit.ALIGNED,
+            hit.LONGEST,
+            hit.EAGLE_DROPS_ONE,
+            hit.JUNCTION,
+            allocation.PARTIAL_PROMPT_END,
+            allocation.FULL_BLOCKS_BECOME_KEYS,
+        ),
+        WITHOUT_WINDOWS,
+        _LOOKUP_FIRST,
+        mixes=("latent+mamba", "latent+mamba+mamba"),
+    ),
+)
