@@ -69,7 +69,7 @@ COUNTED = (
     Counted("steps", _outcomes(lambda outcome: isinstance(outcome, Stepped))),
     Counted("ends", lambda run: sum(isinstance(move, Finish) for move in run.moves)),
 )
-"""The columns of the table of mixes, behind lives and operations; ``report.schema.json`` says what each is."""
+"""The columns of the table of mixes after lives and operations. ``report.schema.json`` says what each is."""
 OWED = ("lives", *(counted.name for counted in COUNTED))
 """What a mix may owe."""
 
