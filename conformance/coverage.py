@@ -25,7 +25,7 @@ from pagedkv.spec.outcomes import Allocated, Answered, Found, Stepped, Viewed, W
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.snapshot import KeyName
-from pagedkv.spec.world import WHOLE
+from pagedkv.spec.world import STATES, WHOLE
 
 PARTIAL_HIT = "partial hit copied"
 OWNER_MOVE = "owner's entry moved"
@@ -174,7 +174,7 @@ def _begins_with_unwritten(t: Transition, found: Found) -> bool:
     """Whether the pass still fills a state, or a block to be copied, that the hit ends with."""
     filled = t.before.marks.filled if t.before.marks else ()
     return any(
-        bool(row) and row[-1] in blocks and (group.kind == "mamba" or found.hit % group.block_size > 0)
+        bool(row) and row[-1] in blocks and (group.kind in STATES or found.hit % group.block_size > 0)
         for group, row, blocks in zip(t.world.groups, found.rows, filled, strict=False)
     )
 

@@ -17,11 +17,13 @@ class Counted(NamedTuple):
     """Something that shows that a mix was put to use."""
 
     name: str
-    meaning: str
     times: Callable[[Run], int]
     """How often a run has it."""
     can_be_in: Callable[[World], bool] = lambda world: True
-    """Whether a life in the world can have it. Caching, and the grain of hits, follow from the groups."""
+    """Whether lives in the world have it sooner or later: a mix without such a world does not owe it.
+
+    Whether a world caches, and where its hits may end, follow from its groups.
+    """
     needs_state: bool = False
     """Whether it is seen only where the subject tells its state."""
 
@@ -51,41 +53,25 @@ def _copies(run: Run) -> int:
 
 
 COUNTED = (
-    Counted("served", "calls for slots that were answered with blocks", _outcomes(_is_served)),
-    Counted("refused", "calls for slots that were answered None", _outcomes(_is_refused)),
-    Counted(
-        "waits",
-        "requests that waited for a larger chunk, for a group that lags, or for what the same pass writes",
-        _waits,
-        lambda world: world.state_block_size > 0,
-    ),
-    Counted(
-        "hits",
-        "lookups with a hit that a call for slots followed",
-        _outcomes(_is_hit),
-        lambda world: world.enable_caching,
-    ),
-    Counted(
-        "copies",
-        "blocks copied before a step",
-        _copies,
-        lambda world: world.enable_caching and world.is_fine_grained,
-    ),
+    Counted("served", _outcomes(_is_served)),
+    Counted("refused", _outcomes(_is_refused)),
+    # For a larger chunk, for a group that lags, or for what the same pass writes.
+    Counted("waits", _waits, lambda world: world.state_block_size > 0),
+    Counted("hits", _outcomes(_is_hit), lambda world: world.enable_caching),
+    Counted("copies", _copies, lambda world: world.enable_caching and world.is_fine_grained),
     Counted(
         "evictions",
-        "calls for slots that took a cached block",
         lambda run: run.shown[coverage.EVICTION],
         lambda world: world.enable_caching,
         needs_state=True,
     ),
-    Counted(
-        "preemptions",
-        "requests that lost their blocks",
-        lambda run: sum(isinstance(move, Preempt) for move in run.moves),
-    ),
-    Counted("steps", "passes that ended", _outcomes(lambda outcome: isinstance(outcome, Stepped))),
-    Counted("ends", "requests that left", lambda run: sum(isinstance(move, Finish) for move in run.moves)),
+    Counted("preemptions", lambda run: sum(isinstance(move, Preempt) for move in run.moves)),
+    Counted("steps", _outcomes(lambda outcome: isinstance(outcome, Stepped))),
+    Counted("ends", lambda run: sum(isinstance(move, Finish) for move in run.moves)),
 )
+"""The columns of the table of mixes after lives and operations. ``report.schema.json`` says what each is."""
+OWED = ("lives", *(counted.name for counted in COUNTED))
+"""What a mix may owe."""
 
 
 @dataclass

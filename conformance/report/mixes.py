@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from pagedkv.conformance.campaign.campaign import Verdict
-from pagedkv.conformance.campaign.mixes import COUNTED, OfMix
+from pagedkv.conformance.campaign.mixes import COUNTED, OWED, OfMix
 from pagedkv.conformance.subjects import Subject
 
 from .behaviours import are_counted
@@ -29,7 +29,7 @@ def _row(subject: Subject, seen: OfMix) -> Row:
     return row
 
 
-def at_zero(table: Mapping[str, Row], columns: Sequence[str] = COLUMNS) -> dict[str, list[str]]:
+def at_zero(table: Mapping[str, Row], columns: Sequence[str] = OWED) -> dict[str, list[str]]:
     """For each of the columns that has a 0 the mixes with it."""
     zeros = {column: [mix for mix, row in table.items() if row[column] == 0] for column in columns}
     return {column: mixes for column, mixes in zeros.items() if mixes}
@@ -39,7 +39,7 @@ def in_words(table: Mapping[str, Row]) -> Iterator[str]:
     """The least number of each column, and who has a 0."""
     least = {column: [n for row in table.values() if (n := row[column]) is not None] for column in COLUMNS}
     told = ", ".join(f"{column} {min(numbers):,}" for column, numbers in least.items() if numbers)
-    yield f"{len(table)}; the least that those that can have it have of each: {told}; --table shows all"
+    yield f"{len(table)}, and the least that any has: {told}; --table shows all"
     for column, mixes in at_zero(table).items():
         yield f"no {column} with {some(mixes)}"
 

@@ -104,7 +104,7 @@ def test_many_mixes_are_told_in_short_unless_the_table_is_asked_for(process: Pro
     short = process("check", "reference", "--ops", "100")
     assert (short.returncode, short.stderr) == (0, "")
     assert f"seed 0, {len(MIXES)} mixes of groups.\n" in short.stdout
-    assert f"\nMixes        {len(MIXES)}; the least " in short.stdout
+    assert f"\nMixes        {len(MIXES)}, and the least " in short.stdout
     assert "│" not in short.stdout
     whole = process("check", "reference", "--ops", "100", "--table")
     assert whole.returncode == 0

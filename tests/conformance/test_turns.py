@@ -116,5 +116,6 @@ def test_what_no_life_could_have_is_no_zero() -> None:
 def test_what_a_mix_cannot_have_by_the_rule_it_never_has(mix: str) -> None:
     for number in range(3):
         run = random_run(reference(), 1, number, (mix,), NOTHING)
-        had = {counted.name for counted in COUNTED if counted.times(run)}
+        # A lookup for a connector may tell of a group that lags anywhere: that is shown, and nobody owes it.
+        had = {counted.name for counted in COUNTED if counted.times(run) and counted.name != "waits"}
         assert had <= {counted.name for counted in COUNTED if counted.can_be_in(run.world)}
