@@ -134,7 +134,8 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES, options: Sequence[
             Group(
                 KINDS[kind],
                 sizes[kind],
-                eagle=eagle == "full" and kind in WHOLE,
+                # A draft model reads any of the attention groups: windows in some worlds, by what is drawn.
+                eagle=eagle == "full" and (kind in WHOLE or (kind == "window" and unit == 1)),
                 speculative=min(speculative, sizes[kind] - 1) if kind in STATES else 0,
                 variant=counts[kind] if kind == "full" else rng.choice((1, counts[kind])),
                 reach=_random_reach(rng, kind, sizes[kind]) if kind in REACHING else 0,
