@@ -138,7 +138,9 @@ def test_a_trace_is_ascii_lines_with_their_kinds_and_numbers(tmp_path: Path) -> 
     assert (header["spec_version"], header["steps"]) == (SPEC_VERSION, len(MOVES))
     assert [step["step"] for step in steps] == [*range(1, len(MOVES) + 1)]
     kinds = {step["move"]["kind"]: type(move) for step, move in zip(steps, MOVES, strict=True)}
-    assert {kind: kinds[kind] for kind in ("begin_pass", "end_pass", "evict", "truncate", "common_prefix")} == {
+    assert {
+        kind: kinds[kind] for kind in ("begin_pass", "end_pass", "evict", "truncate", "common_prefix")
+    } == {
         "begin_pass": BeginPass,
         "end_pass": EndPass,
         "evict": Evict,
