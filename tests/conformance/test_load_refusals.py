@@ -10,8 +10,10 @@ from pagedkv.reference import KVCacheManager
 from pagedkv.spec import PreconditionError, World
 from pagedkv.spec.clauses import Clause, allocation
 from pagedkv.spec.life import Life
+from pagedkv.spec.moves import Admit, BeginPass, Evict, Finish, Submit
+from pagedkv.spec.outcomes import Allocated, Waits
 from pagedkv.spec.world import Group, Options, Prompt
-from tests.invariants.build import ATTENTION, HYBRID, TOKENS
+from tests.invariants.build import ATTENTION, HYBRID, TOKENS, run, start
 
 ZEROED_WINDOW = World(
     (Group("window", 2, reach=2),), 8, 2, (Prompt(TOKENS, 9),), 2, 12, options=Options(needs_zeroing=True)
@@ -74,3 +76,24 @@ def test_a_failed_load_lists_no_null() -> None:
     assert row[:3] == [0, 0, 0] and all(row[3:])
     manager.record_blocks_for_zeroing("r0", 0)
     assert manager.take_new_block_ids() == row[3:]
+
+
+def test_nothing_is_loaded_behind_a_hit_of_which_attention_has_a_part() -> None:
+    groups = (Group("full", 2), Group("full", 2, variant=2), Group("mamba", 4))
+    prompts, options = (Prompt(TOKENS, 10),), Options(has_connector=True)
+    world = replace(HYBRID, groups=groups, num_blocks=24, prompts=prompts, options=options)
+    moves = (*run("r0", 0, 3), Finish("r0"))
+    ask = Admit("r1", 12, "divergent", 9)
+    whole, lagging = start(world), start(world)
+    for story in (whole, lagging):
+        told = [story.move(move) for move in moves]
+    of_the_second = [b for b, names in enumerate(told[-1].after.keys) if names and names[0].group == 1]
+    of_states = [b for b, names in enumerate(told[-1].after.keys) if names and names[0].group == 2]
+    whole.move(Evict(tuple(of_states)))
+    lagging.move(Evict((*of_the_second, *of_states)))
+    for story in (whole, lagging):
+        for move in (Submit("r1", 0), BeginPass()):
+            story.move(move)
+    served, waits = whole.move(ask).outcome, lagging.move(ask).outcome
+    assert isinstance(served, Allocated) and served.rows and served.external
+    assert isinstance(waits, Waits) and waits.found and waits.found.diverged
