@@ -35,7 +35,7 @@ ELSEWHERE = {
 }
 
 
-LONG = {"new-blocks-evict-hits", "external-blocks-before-all-hits"}
+LONG = {"new-blocks-evict-hits"}
 """Found at quick too, but not known to show in as few operations as the others: first the pool is used up."""
 
 SEEDS = range(4)
