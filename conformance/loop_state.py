@@ -112,4 +112,5 @@ def chunk_of(state: LoopState, life: Life, start: int, limit: int) -> int:
         life.junction,
         boundary if world.is_fine_grained else 0,
         resent,
+        life.high,
     )

@@ -52,9 +52,9 @@ FAULTS = (
         "The boundary that becomes a partial entry is that of the prompt without its last token.",
         "the prompt's end is rounded in two ways",
         Patch(
-            "spec/rules/caching.py",
-            "boundary = floor_to(num_prompt_tokens, unit)",
-            "boundary = floor_to(num_prompt_tokens - 1, unit)",
+            "reference/single_type.py",
+            "lengths = {floor_to(num_prompt_tokens, self",
+            "lengths = {floor_to(num_prompt_tokens - 1, self",
         ),
         (allocation.PARTIAL_PROMPT_END,),
         COARSE,

@@ -12,27 +12,28 @@ _WINDOWS = ("window", "full+window", "window+window")
 FAULTS = (
     PlantedFault(
         "external-blocks-before-all-hits",
-        "A group takes blocks for what is loaded before the next group has touched its hit.",
-        "one group's load evicts another group's hit",
+        "Groups take blocks for what is loaded before they have touched their hits.",
+        "a load evicts the hit that it begins behind",
         Patch(
             "reference/allocation.py",
             "        for manager, row in asked:\n"
             "            manager.add_hit(call, row)\n"
             "        for manager in managers:\n"
             "            manager.add_external(call)\n",
+            "        loaded = []\n"
             "        for manager, row in asked:\n"
+            "            hit = manager.row_before(call, row)\n"
+            "            manager.rows[call.request_id] = [*hit]\n"
+            "            manager.add_external(call)\n"
+            "            loaded.append(manager.rows[call.request_id][len(hit) :])\n"
+            "        for (manager, row), blocks in zip(asked, loaded, strict=True):\n"
             "            manager.add_hit(call, row)\n"
-            "            manager.add_external(call)\n",
+            "            manager.rows[call.request_id] += blocks\n",
         ),
-        (
-            allocation.HITS_BEFORE_NEW,
-            worker.WRITES_ALONE,
-            pool.COUNT_IS_HOLDERS,
-            pool.QUEUED_WHEN_UNHELD,
-        ),
+        (allocation.HITS_BEFORE_NEW, worker.WRITES_ALONE),
         WITHOUT_OPTIONS,
         "the evicted block may be one that the request goes on to write",
-        mixes=("full+full+mamba", "full+full+window"),
+        mixes=("full", "full+window", "full+full+mamba"),
         options=_OPTIONS,
     ),
     PlantedFault(
