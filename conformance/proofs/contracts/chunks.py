@@ -24,7 +24,7 @@ from .steps import (
 )
 
 
-def _chunk(step: Step, resent: int = 0) -> int:
+def _chunk(step: Step, resent: int = 0, drafted: int = 0) -> int:
     return chunk_tokens(
         step.start,
         step.offered,
@@ -36,6 +36,7 @@ def _chunk(step: Step, resent: int = 0) -> int:
         step.junction,
         step.boundary,
         resent,
+        drafted,
     )
 
 
@@ -107,6 +108,20 @@ def chunk_passes_no_resent_prefix(step: Step, place: int) -> None:
     assert step.is_in_prompt and step.has_no_stops and step.start < place < step.num_prompt
     length = _chunk(step, place)
     assert step.start + length <= place, f"{length}"
+
+
+def chunk_passes_no_state_of_drafts(step: Step, place: int) -> None:
+    """Up to where drafts had states every block boundary gets one of its own."""
+    assert step.is_in_prompt and step.has_no_stops and step.start < place
+    length = _chunk(step, drafted=place)
+    assert not any(end % BLOCK == 0 for end in range(step.start + 1, step.start + length)), f"{length}"
+
+
+def chunk_is_not_cut_for_drafts_behind(step: Step, place: int) -> None:
+    """Drafts that the request has passed cut nothing."""
+    assert step.is_in_prompt and step.has_no_stops and 0 <= place <= step.start
+    length = _chunk(step, drafted=place)
+    assert length == _chunk(step), f"{length}"
 
 
 # Where it ends
@@ -238,6 +253,8 @@ CONTRACTS = (
             chunk_closes_a_started_block,
             resumed_chunk_closes_a_started_block,
             chunk_passes_no_junction,
+            chunk_passes_no_state_of_drafts,
+            chunk_is_not_cut_for_drafts_behind,
         )
     ),
     *(

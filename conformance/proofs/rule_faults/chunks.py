@@ -59,8 +59,8 @@ FAULTS = (
     _in_chunks(
         "chunk-ignores-started-block",
         "Passes the end of the block that it starts in.",
-        "if start % block_size:",
-        "if not block_size:",
+        "if start % block_size or",
+        "if",
         (
             chunks.chunk_closes_a_started_block,
             chunks.resumed_chunk_closes_a_started_block,
@@ -82,6 +82,20 @@ FAULTS = (
             chunks.chunk_passes_no_last_state,
             chunks.resumed_chunk_passes_no_last_state,
         ),
+    ),
+    _in_chunks(
+        "chunk-passes-states-of-drafts",
+        "Passes block boundaries at which rejected drafts had states.",
+        " or start < drafted:",
+        ":",
+        (chunks.chunk_passes_no_state_of_drafts,),
+    ),
+    _in_chunks(
+        "chunk-cut-for-passed-drafts",
+        "Is cut on block boundaries where drafts have ended.",
+        "start < drafted",
+        "start <= drafted",
+        (chunks.chunk_is_not_cut_for_drafts_behind,),
     ),
     _in_chunks(
         "chunk-passes-resent-prefix",
