@@ -253,8 +253,6 @@ CONTRACTS = (
             chunk_closes_a_started_block,
             resumed_chunk_closes_a_started_block,
             chunk_passes_no_junction,
-            chunk_passes_no_state_of_drafts,
-            chunk_is_not_cut_for_drafts_behind,
         )
     ),
     *(
@@ -272,6 +270,10 @@ CONTRACTS = (
     *(
         Contract(check, chunk_tokens, (allocation.RESEND_BOUNDARIES,), steps_and_units)
         for check in (chunk_passes_no_resent_prefix, chunk_is_cut_for_a_resent_prefix)
+    ),
+    *(
+        Contract(check, chunk_tokens, (chunk.ENDS_ON_A_STATE,), steps_and_units)
+        for check in (chunk_passes_no_state_of_drafts, chunk_is_not_cut_for_drafts_behind)
     ),
     Contract(
         chunk_is_cut_for_one_of_all_stops,
