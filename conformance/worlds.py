@@ -12,13 +12,12 @@ from pagedkv.spec.world import (
     REACHING,
     STATES,
     WHOLE,
-    Embed,
     Group,
-    Image,
     Options,
-    Prompt,
     World,
 )
+
+from .prompts import random_prompts, with_more_output
 
 MIXES_WITHOUT_WINDOWS = ("full", "mamba", "full+mamba", "full+full+mamba", "full+mamba+mamba")
 MIXES = (
@@ -147,9 +146,12 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES, options: Sequence[
         replace(group, block_size=-(-longest // unit) * unit) if group.kind == "mamba-none" else group
         for group in groups
     ]
-    prompts = _random_prompts(rng, longest, block)
+    prompts = random_prompts(rng, longest, block)
     if "cross" in mix:
         prompts = tuple(replace(p, encoder_tokens=rng.randint(1, 3 * sizes["cross"])) for p in prompts)
+    if "reference" in mix:
+        # What lies behind a window matters, also to those whose prompt has it.
+        prompts = tuple(with_more_output(rng, p) if rng.random() < 0.5 else p for p in prompts)
     made = max(prompt.encoder_tokens for prompt in prompts)
     per_request = 0
     for group in groups:
@@ -178,7 +180,10 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES, options: Sequence[
 
 
 def _random_reach(rng: Random, kind: str, block_size: int) -> int:
-    return block_size * rng.randint(1, 2) if kind == "sink" else rng.randint(2, 3 * block_size + 1)
+    if kind == "sink":
+        return block_size * rng.randint(1, 2)
+    # It has to end before the output does.
+    return rng.randint(1, block_size) if kind == "reference" else rng.randint(2, 3 * block_size + 1)
 
 
 def turns(mixes: Sequence[str]) -> tuple[str, ...]:
@@ -222,70 +227,3 @@ def _random_options(
         if all(group.kind == "full" for group in groups):
             names.append("has_connector")
     return Options(**{name: chosen[name] for name in names})
-
-
-def _random_prompts(rng: Random, longest: int, block: int) -> tuple[Prompt, ...]:
-    """A few token sequences that grow from each other, with prompts that end at telling places."""
-    sequences = [[rng.randrange(3) for _ in range(longest)]]
-    for _ in range(rng.randint(0, 2)):
-        parent = rng.choice(sequences)
-        fork = rng.randrange(longest)
-        sequences.append(parent[:fork] + [rng.randrange(3) for _ in range(longest - fork)])
-    prompts = []
-    for _ in range(rng.randint(1, 4)):
-        tokens = tuple(rng.choice(sequences))
-        length = rng.randint(1, longest - 1)
-        if rng.random() < 0.3:
-            length = min(longest - 1, max(1, length // block * block))
-        salt = rng.choice(("a", "b")) if rng.random() < 0.1 else None
-        lora = rng.choice(("a", "b")) if rng.random() < 0.1 else None
-        images: tuple[Image, ...] = ()
-        if rng.random() < 0.1:
-            offset = rng.randrange(length)
-            images = (Image(rng.choice(("x", "y")), offset, 1),)
-        embeds: tuple[Embed, ...] = ()
-        if rng.random() < 0.1:
-            embeds = _random_embeds(rng, 0, length)
-        prompts.append(Prompt(tokens, length, salt, lora, images, embeds))
-    if rng.random() < 0.5:
-        prompts.append(_continuation(rng, rng.choice(prompts)))
-    if rng.random() < 0.25:
-        return _random_twins(rng, prompts[0])
-    return tuple(prompts)
-
-
-def _random_embeds(rng: Random, start: int, end: int) -> tuple[Embed, ...]:
-    """Embeddings at the positions of a span."""
-    first = rng.randrange(start, end)
-    return tuple(
-        Embed(at, rng.choice(("x", "y"))) for at in range(first, min(end, first + rng.randint(1, 3)))
-    )
-
-
-def _continuation(rng: Random, prompt: Prompt) -> Prompt:
-    """What a request for the prompt can go on with, in place of one of its output tokens."""
-    kept = rng.randrange(prompt.length, len(prompt.tokens))
-    tokens = (*prompt.tokens[:kept], *(rng.randrange(3) for _ in prompt.tokens[kept:]))
-    length = rng.randint(kept + 1, len(tokens))
-    images, embeds = prompt.images, prompt.embeds
-    if rng.random() < 0.4:
-        images += (Image(rng.choice(("x", "y")), rng.randrange(kept, length), 1),)
-    if rng.random() < 0.4:
-        embeds += _random_embeds(rng, kept, length)
-    return Prompt(tokens, length, prompt.salt, prompt.lora, images, embeds)
-
-
-def _random_twins(rng: Random, prompt: Prompt) -> tuple[Prompt, ...]:
-    """The same tokens with other salts, adapters, images and embeddings: none may be taken for another."""
-    first = rng.randrange(prompt.length)
-    other = first ^ 1 if first ^ 1 < prompt.length else first // 2
-    return (
-        Prompt(prompt.tokens, prompt.length, salt="a"),
-        Prompt(prompt.tokens, prompt.length, lora="a"),
-        Prompt(prompt.tokens, prompt.length, images=(Image("x", first, 1),)),
-        Prompt(prompt.tokens, prompt.length, images=(Image("y", first, 1),)),
-        Prompt(prompt.tokens, prompt.length, images=(Image("x", other, 1),)),
-        Prompt(prompt.tokens, prompt.length, embeds=(Embed(first, "x"),)),
-        Prompt(prompt.tokens, prompt.length, embeds=(Embed(first, "y"),)),
-        Prompt(prompt.tokens, prompt.length, embeds=(Embed(other, "x"),)),
-    )

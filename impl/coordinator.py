@@ -97,6 +97,9 @@ class KVCacheCoordinator:
                 manager.admission_cap = manager.admission_cap_of(
                     manager.kv_cache_spec, max_in_flight_tokens, max_model_len
                 )
+        windows = [g.kv_cache_spec.rswa_window for g in groups if isinstance(g.kv_cache_spec, RSWASpec)]
+        self.shared_ahead = 1 + min(windows) if windows else None
+        """How far behind its prompt others can share a request's KV (clause Cache/keys_before_the_gap)."""
         self.resend_margin: int | None = None
         if resend_boundaries:
             # Where all is read, what a draft model gives up is kept; where ends are read, they lie before it.

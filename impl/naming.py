@@ -22,6 +22,8 @@ def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls:
         chosen = torch.tensor(can_name, dtype=torch.int64, device=calls.rows.device)
         calls = Calls(*(column[chosen] for column in calls))
     final = torch.minimum(calls.ends, calls.num_tokens)
+    if coordinator.shared_ahead is not None:
+        final = torch.minimum(final, calls.num_prompt_tokens + coordinator.shared_ahead)
     cacheable = final - final % coordinator.alignment
     for manager in coordinator.single_type_managers:
         size, tables = manager.block_size, manager.tables

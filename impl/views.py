@@ -29,7 +29,7 @@ class Views:
         if request.skip_reading_prefix_cache or not self.enable_caching:
             return self.create_kv_cache_blocks(self._no_rows()), 0, 0
         check_names(self.block_pool, request)
-        longest = request.num_tokens - 1
+        longest = self._longest_hit(request)
         rows, length, junction = self.coordinator.find_longest_cache_hit(request.block_hashes, longest)
         return self.create_kv_cache_blocks(rows), length, junction
 
@@ -41,7 +41,7 @@ class Views:
         is_read = self.enable_caching and not request.skip_reading_prefix_cache
         if is_read and self.coordinator.has_attention_and_states:
             check_names(self.block_pool, request)
-            longest = request.num_tokens - 1
+            longest = self._longest_hit(request)
             rows, lengths = self.coordinator.find_longest_cache_hit_per_group(request.block_hashes, longest)
             if lengths[0] == max(lengths):
                 return self.create_kv_cache_blocks(rows), lengths[0], 0, lengths[0] > min(lengths)
@@ -69,6 +69,11 @@ class Views:
         """Per group the leading blocks of this request that every request with a table holds."""
         row = self._ledger.rows.get(running_request_id)
         return [0 if row is None else manager.common_prefix(row) for manager in self._managers]
+
+    def _longest_hit(self, request: Request) -> int:
+        """How long a hit may be: the last token is computed, and what others cannot share."""
+        longest, ahead = request.num_tokens - 1, self.coordinator.shared_ahead
+        return longest if ahead is None else min(longest, request.num_prompt_tokens + ahead)
 
     @property
     def _managers(self) -> tuple[SingleTypeKVCacheManager, ...]:

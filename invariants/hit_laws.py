@@ -81,13 +81,13 @@ def longest_holder_answers(edge: Edge) -> Iterator[str]:
     found, lookup, shape = edge.found, edge.lookup, edge.shape
     if found is None or lookup is None:
         return
-    listed, last = edge.before.index, edge.life.num_tokens - 1 if edge.life else 0
+    listed = edge.before.index
     for g, length in enumerate(lookup.lengths(found.hit)):
         size = shape.sizes[g]
         for i, block in enumerate(found.rows[g]):
             if block:
                 least = min(length, (i + 1) * size)
-                most = least if shape.is_state[g] else min((i + 1) * size, last)
+                most = least if shape.is_state[g] else min((i + 1) * size, lookup.longest)
                 names = [lookup.key(g, n) for n in range(least, most + 1, edge.world.unit)]
                 first = {listed[key][0] for key in names if key in listed}
                 if block not in first:

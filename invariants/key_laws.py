@@ -33,6 +33,16 @@ def full_blocks_become_keys(edge: Edge) -> Iterator[str]:
             yield f"{before} blocks of request {request} were made keys, then {counted}, not {expected}"
 
 
+@law(allocation.KEYS_BEFORE_THE_GAP)
+def keys_before_the_gap(edge: Edge) -> Iterator[str]:
+    """What is named, or hit, has the same KV wherever the request's prompt ends."""
+    length = edge.world.prompts[edge.life.prompt].length if edge.life else 0
+    named = [key.num_tokens for _, key in edge.gained() - edge.arrived()] if edge.names else []
+    for num_tokens in (*named, edge.found.hit if edge.found else 0):
+        if edge.shape.alike(num_tokens, length) < num_tokens:
+            yield f"{edge.move} names or hits {num_tokens} tokens of a prompt of {length}"
+
+
 @law(allocation.PARTIAL_PROMPT_END)
 def partial_prompt_end(edge: Edge) -> Iterator[str]:
     """The call that first reaches the prompt's end inside a block names that; no other boundary is named.

@@ -52,6 +52,7 @@ EDGE_LAWS: tuple[Law[Edge], ...] = (
     hit_laws.off,
     hit_laws.aligned,
     hit_laws.blocks_cover_it,
+    key_laws.keys_before_the_gap,
     hit_laws.longest,
     hit_laws.eagle_drops_one,
     hit_laws.junction,

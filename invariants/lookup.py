@@ -25,7 +25,8 @@ class Lookup:
         self._shape = shape
         self._index = snapshot.index
         self._prompt = life.prompt
-        self._longest = life.num_tokens - 1
+        self.longest = shape.alike(life.num_tokens - 1, world.prompts[life.prompt].length)
+        """No hit is longer: the last token is computed, and so is what depends on where the prompt ends."""
         answers = [self._answers(kind) for kind in self._shape.kinds]
         self.alone = [max(lengths, default=0) for lengths in answers]
         """By kind, the longest that it answers when it is asked alone."""
@@ -54,11 +55,9 @@ class Lookup:
         """The lengths after which every group of the kind has all that a step reads."""
         unit, alignment = self._world.unit, self._shape.alignment
         held = {
-            n
-            for n in range(unit, self._longest + 1, unit)
-            if all(self.key(g, n) in self._index for g in kind)
+            n for n in range(unit, self.longest + 1, unit) if all(self.key(g, n) in self._index for g in kind)
         }
-        lengths = range(0) if self._is_off else range(alignment, self._longest + 1, alignment)
+        lengths = range(0) if self._is_off else range(alignment, self.longest + 1, alignment)
         return [n for n in lengths if self._is_answered(kind[0], n, held)]
 
     def _is_answered(self, g: int, length: int, held: set[int]) -> bool:
@@ -69,7 +68,7 @@ class Lookup:
         grain = self._world.unit if shape.is_fine else size
         end = length + grain if g in shape.eagle else length
         entries = [*shape.read_entries(g, length), *range(covering(length, size), covering(end, size))]
-        if end > self._longest:
+        if end > self.longest:
             return False
         return all(
             any(n in held for n in range(min((i + 1) * size, end), (i + 1) * size + 1, self._world.unit))

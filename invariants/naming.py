@@ -76,7 +76,7 @@ class Names:
 
     def _up_to(self, g: int, num_tokens: int) -> int:
         """Up to which token a call that computes ``num_tokens`` tokens makes keys in group ``g``."""
-        final = min(num_tokens, self._life.num_tokens)
+        final = self._shape.alike(min(num_tokens, self._life.num_tokens), self.length)
         if self._shape.is_fine or not self._shape.is_hybrid:
             return final
         whole = final - final % self._shape.alignment

@@ -53,6 +53,18 @@ class Shape(NamedTuple):
                 return position < prompt or computed - position <= self.reach[g]
         return True
 
+    def alike(self, num_tokens: int, prompt: int) -> int:
+        """How many of the first tokens have the same KV whatever the length of the ``prompt``.
+
+        The step that computes one of them reads all before it in every group of reference windows. Layers
+        feed each other: where one reads less, the KV of all is another.
+        """
+        windows = [g for g, reads in enumerate(self.reads) if reads == "reference"]
+        # Whoever reads the first position behind the prompt reads all.
+        while any(not self.is_read(g, prompt, num_tokens - 1, prompt) for g in windows):
+            num_tokens -= 1
+        return num_tokens
+
     def read_entries(self, g: int, computed: int, prompt: int | None = None) -> list[int]:
         """The entries of a row of which the step after ``computed`` tokens reads a position."""
         # Whoever reads a position reads all later ones, or it is one of the prompt and all earlier ones

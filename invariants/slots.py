@@ -18,7 +18,8 @@ def joined(*parts: Runs) -> Runs:
     """The slots of ``parts`` one after the other."""
     made: list[Run] = []
     for run in chain(*parts):
-        if made and (made[-1].prompt, made[-1].end) == (run.prompt, run.start):
+        last = made[-1] if made else None
+        if last and (last.prompt, last.end, last.behind) == (run.prompt, run.start, run.behind):
             made[-1] = made[-1]._replace(end=run.end)
         else:
             made.append(run)
@@ -33,8 +34,8 @@ def between(runs: Runs, first: int, last: int) -> Runs:
 def of_size(runs: Runs, size: int) -> Runs:
     """The first ``size`` slots; those that are missing hold nothing."""
     there = 0
-    for _, start, end in runs:
-        there += end - start
+    for run in runs:
+        there += run.end - run.start
     if there == size:
         return runs
     if there > size:
@@ -43,21 +44,26 @@ def of_size(runs: Runs, size: int) -> Runs:
 
 
 def in_words(runs: Runs) -> str:
-    """The slots as a reader of a failure wants them: ``[p0:5..8, p1:9]`` names four prefixes of p0 first."""
+    """The slots as a reader of a failure wants them: ``[p0:5..8, p1:9]`` names four prefixes of p0 first.
+
+    ``behind 3`` says that they are those of a request whose prompt has 3 tokens.
+    """
     return f"[{', '.join(map(_in_words, runs))}]"
 
 
 def _between(runs: Runs, first: int, last: int) -> Iterator[Run]:
     slot = 0
-    for prompt, start, end in runs:
-        a, b = max(first - slot, 0), min(last - slot, end - start)
+    for run in runs:
+        length = run.end - run.start
+        a, b = max(first - slot, 0), min(last - slot, length)
         if a < b:
-            yield Run(prompt, start + a, start + b)
-        slot += end - start
+            yield run._replace(start=run.start + a, end=run.start + b)
+        slot += length
 
 
 def _in_words(run: Run) -> str:
     count = run.end - run.start
     if run.prompt == NOTHING:
         return "nothing" if count == 1 else f"nothing in {count} slots"
-    return f"p{run.prompt}:{run.end}" if count == 1 else f"p{run.prompt}:{run.start + 1}..{run.end}"
+    name = f"p{run.prompt}:{run.end}" if count == 1 else f"p{run.prompt}:{run.start + 1}..{run.end}"
+    return f"{name} behind {run.behind}" if run.behind else name

@@ -45,6 +45,8 @@ class Worker:
     def __init__(self, world: World) -> None:
         self._world = world
         self._prefixes = world.prefixes
+        windows = [group.reach for group in world.groups if group.kind == "reference"]
+        self._window = min(windows, default=None)
         self.memory: dict[int, Content] = {}
         self.tables: dict[str, list[list[int]]] = {}
         self.computed: dict[str, tuple[int, int]] = {}
@@ -53,7 +55,7 @@ class Worker:
     def copy(self) -> "Worker":
         """An independent worker in the same state."""
         twin = Worker.__new__(Worker)
-        twin._world, twin._prefixes = self._world, self._prefixes
+        twin._world, twin._prefixes, twin._window = self._world, self._prefixes, self._window
         twin.memory = self.memory.copy()
         twin.tables = {request: [row.copy() for row in rows] for request, rows in self.tables.items()}
         twin.computed = self.computed.copy()
@@ -178,6 +180,18 @@ class Worker:
         content = self.memory.get(block)
         return of_size(content.runs if content and content.group == group else (), count)
 
+    def _made(self, prompt: int, start: int, end: int) -> Runs:
+        """What a request of the prompt computes at the positions ``start`` to ``end``, in every layer.
+
+        Behind a reference window, whose gap the layers no longer see, that depends on where the prompt ends.
+        """
+        length, runs = self._world.prompts[prompt].length, self._prefixes.runs
+        if self._window is None or end <= length + self._window + 1:
+            return runs(prompt, start, end)
+        first_own = max(start, length + self._window + 1)
+        own = (run._replace(behind=length) for run in runs(prompt, first_own, end))
+        return (*runs(prompt, start, first_own), *own)
+
     def _write(self, row: Sequence[int], g: int, prompt: int | None, start: int, end: int) -> None:
         """Write the KV of the tokens ``start`` to ``end``; None: of guesses that were wrong."""
         size = self._world.groups[g].block_size
@@ -187,7 +201,7 @@ class Worker:
             before = self._slots(block, g, a - i * size)
             old = self.memory.get(block)
             after = between(old.runs, b - i * size, size) if old and old.group == g else ()
-            written = of_size((), b - a) if prompt is None else self._prefixes.runs(prompt, a, b)
+            written = of_size((), b - a) if prompt is None else self._made(prompt, a, b)
             self.memory[block] = Content(g, joined(before, written, after))
 
     def _write_states(self, item: Work, g: int) -> None:
@@ -222,7 +236,7 @@ class Worker:
     def _put_state(self, row: Sequence[int], g: int, i: int, prompt: int | None, num_tokens: int) -> None:
         """Put the state after so many tokens into an entry; None: of tokens that were wrong."""
         block = row[i] if i < len(row) else 0
-        runs = of_size((), 1) if prompt is None else self._prefixes.runs(prompt, num_tokens - 1, num_tokens)
+        runs = of_size((), 1) if prompt is None else self._made(prompt, num_tokens - 1, num_tokens)
         self.memory[block] = Content(g, runs)
 
     def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
@@ -245,7 +259,7 @@ class Worker:
         size = self._world.groups[g].block_size
         for i in range(begin // size, -(-end // size)) if begin < end else ():
             first, last = max(begin, i * size), min((i + 1) * size, end)
-            yield from self._read(request, g, i, first - i * size, self._prefixes.runs(prompt, first, last))
+            yield from self._read(request, g, i, first - i * size, self._made(prompt, first, last))
 
     def _first_read(self, g: int, position: int) -> int:
         """The first position that the token at ``position`` attends to."""
@@ -262,7 +276,7 @@ class Worker:
         for g, group in enumerate(self._world.groups):
             if group.kind in STATES and computed:
                 i = (computed - 1) // group.block_size if entry is None else entry
-                yield from self._read(request, g, i, 0, self._prefixes.runs(prompt, computed - 1, computed))
+                yield from self._read(request, g, i, 0, self._made(prompt, computed - 1, computed))
 
     def _read(self, request: str, g: int, i: int, slot: int, wanted: Runs) -> Iterator[Breach]:
         """The slots of entry ``i`` from ``slot`` on hold what is ``wanted``."""

@@ -11,6 +11,7 @@ from pagedkv.spec import (
     KVCacheSpec,
     MambaSpec,
     MLAAttentionSpec,
+    Request,
     RSWASpec,
     SinkFullAttentionSpec,
     SlidingWindowSpec,
@@ -21,6 +22,7 @@ from pagedkv.spec.clauses import hit
 from pagedkv.spec.deployment import check_groups, check_retention
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
+from pagedkv.spec.rules.reach import shared_length
 from pagedkv.spec.rules.sizes import blocks_for
 
 from .kinds import (
@@ -170,6 +172,12 @@ class KVCacheCoordinator:
             )
             cut.append(row[:width])
         return tuple(cut)
+
+    def shared_length(self, request: Request) -> int:
+        """How much of the request others can share (clause Cache/keys_before_the_gap)."""
+        specs = (manager.kv_cache_spec for manager in self.single_type_managers)
+        windows = [spec.rswa_window for spec in specs if isinstance(spec, RSWASpec)]
+        return min([request.num_tokens, *(shared_length(request.num_prompt_tokens, w) for w in windows)])
 
     def resend_length(self, num_prompt_tokens: int) -> int:
         """The longest prefix that the same prompt could hit, 0 where nobody keeps it for that."""

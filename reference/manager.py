@@ -165,7 +165,7 @@ class KVCacheManager(Views):
         for manager in managers if request.block_hashes else ():
             length = cacheable_length(
                 num_computed_tokens,
-                request.num_tokens,
+                self.coordinator.shared_length(request),
                 self.coordinator.alignment,
                 manager.block_size,
                 manager.use_eagle,

@@ -28,7 +28,7 @@ class Views:
             return self.create_kv_cache_blocks(self._no_rows()), 0, 0
         check_hashes(request, self.block_pool.hash_block_size)
         rows, length, junction = self.coordinator.find_longest_cache_hit(
-            request.block_hashes, request.num_tokens - 1
+            request.block_hashes, self._longest_hit(request)
         )
         return self.create_kv_cache_blocks(rows), length, junction
 
@@ -42,11 +42,15 @@ class Views:
             return (*self.get_computed_blocks(request), False)
         check_hashes(request, self.block_pool.hash_block_size)
         rows, lengths = self.coordinator.find_longest_cache_hit_per_group(
-            request.block_hashes, request.num_tokens - 1
+            request.block_hashes, self._longest_hit(request)
         )
         if max(lengths) > lengths[0]:
             return (*self.get_computed_blocks(request), False)
         return self.create_kv_cache_blocks(rows), lengths[0], 0, min(lengths) < lengths[0]
+
+    def _longest_hit(self, request: Request) -> int:
+        """How long a hit may be: the last token is computed, and what others cannot share."""
+        return min(request.num_tokens - 1, self.coordinator.shared_length(request))
 
     def create_kv_cache_blocks(self, blocks: tuple[Sequence[KVCacheBlock], ...]) -> KVCacheBlocks:
         """These blocks per group as one value."""

@@ -20,6 +20,10 @@ class Run(NamedTuple):
     prompt: int
     start: int
     end: int
+    behind: int = 0
+    """If they have the KV of a request that reads its prompt and a window, so many tokens are its prompt; 0:
+    the KV is the same for every request with that prefix.
+    """
 
 
 class _Node(NamedTuple):

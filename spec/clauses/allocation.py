@@ -100,6 +100,12 @@ FULL_BLOCKS_BECOME_KEYS = Clause(
     "that a hit at the end of an interval reads, at the prompt's last token or at a junction.",
     "0.1",
 )
+KEYS_BEFORE_THE_GAP = Clause(
+    "Cache/keys_before_the_gap",
+    "With a reference window no group makes a key of more than the prompt, the window and one token, and no "
+    "hit is longer: the KV behind that depends on where the request's prompt ends, which no key says.",
+    "0.1",
+)
 PARTIAL_PROMPT_END = Clause(
     "Cache/partial_prompt_end",
     "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per "

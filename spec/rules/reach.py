@@ -34,6 +34,15 @@ def gap_entries(num_prompt_tokens: int, num_processed: int, reach: int, block_si
     return range(blocks_for(num_prompt_tokens, block_size), window // block_size)
 
 
+def shared_length(num_prompt_tokens: int, reach: int) -> int:
+    """How many tokens have KV that does not depend on where the prompt ends.
+
+    The step at the last of them is the last that reads all before it, with a window of ``reach`` tokens
+    beside the prompt.
+    """
+    return num_prompt_tokens + reach + 1
+
+
 def skipped_entries(reads: Reads, num_processed: int, reach: int, block_size: int) -> int:
     """Leading entries of a row that no step after ``num_processed`` tokens reads."""
     return first_read(reads, num_processed, reach) // block_size

@@ -16,6 +16,15 @@ from .build import TOKENS
 PROMPTS = (Prompt(TOKENS, 11), Prompt((1, *TOKENS), 11))
 STATES = World((Group("mamba", 4, speculative=2),), 12, 4, PROMPTS, 2, 12)
 ATTENTION = World((Group("full", 2),), 12, 2, PROMPTS, 2, 12)
+GAPPED = World(
+    (Group("reference", 2, reach=2), Group("full", 2)),
+    13,
+    2,
+    tuple(Prompt(TOKENS, length) for length in (1, 8, 1)),
+    3,
+    12,
+)
+"""The first request's steps see all before them up to that at token 3."""
 
 
 def work(
@@ -27,14 +36,19 @@ def work(
     loaded_from: int | None = None,
     drafts: int = 0,
     accepted: int = 0,
+    prompt: int = 0,
+    more: Sequence[Sequence[int]] = (),
 ) -> Work:
-    """What a step computes for a request of the first prompt; ``row`` is its table, or what that has more."""
+    """What a step computes for a request, of the first prompt unless another is named.
+
+    ``row`` is its table, or what that has more, and ``more`` that of further groups.
+    """
     return Work(
         request,
-        0,
+        prompt,
         start,
         end,
-        (tuple(row),),
+        (tuple(row), *map(tuple, more)),
         is_new=start == 0,
         is_whole=start == 0 or loaded_from is not None,
         loaded_from=start if loaded_from is None else loaded_from,
@@ -161,3 +175,26 @@ def test_a_zeroed_block_that_is_read_is_seen() -> None:
     worker = Worker(ATTENTION)
     does(worker, work(0, 4, (1, 2)))
     assert does(worker, work(4, 5, (3,)), zeroed=[1])
+
+
+def gapped() -> Worker:
+    """A worker whose request of the first prompt has 8 tokens, of the first group in blocks 1 to 4."""
+    worker = Worker(GAPPED)
+    assert not does(worker, work(0, 8, (1, 2, 3, 4), more=[(5, 6, 7, 8)]))
+    return worker
+
+
+def test_what_is_computed_behind_a_gap_tells_where_the_prompt_ends() -> None:
+    worker = gapped()
+    words = ["[p0:1..2]", "[p0:3..4]", "[p0:5..6 behind 1]", "[p0:7..8 behind 1]"]
+    # All groups compute from what the others have seen.
+    assert [holds(worker, block) for block in range(1, 9)] == words * 2
+
+
+@pytest.mark.parametrize(("prompt", "hit", "wrong"), [(1, 4, 0), (1, 6, 2), (2, 6, 0)])
+def test_only_who_has_the_same_prompt_goes_on_from_behind_a_gap(prompt: int, hit: int, wrong: int) -> None:
+    worker, n = gapped(), hit // 2
+    rows = (*(1, 2, 3, 4)[:n], *(9, 10)[n - 2 :]), (*(5, 6, 7, 8)[:n], *(11, 12)[n - 2 :])
+    step = work(hit, 8, rows[0], more=rows[1:], request="r1", prompt=prompt, loaded_from=hit)
+    # In each group the block of the tokens 4 and 5 is another's.
+    assert does(worker, step) == wrong

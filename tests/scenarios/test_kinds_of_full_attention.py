@@ -68,19 +68,53 @@ def test_a_reference_window_lets_go_of_the_gap_behind_the_prompt(side: ModuleTyp
     assert len(row) == 6
 
 
-def test_a_gap_keeps_its_keys_until_it_is_used_again(side: ModuleType) -> None:
-    manager = deployment(side, reference_window(UNIT, UNIT))
-    owner = publish(manager, "r", words(UNIT))
+def test_the_next_turn_of_a_chat_computes_again_what_was_said_behind_the_gap(side: ModuleType) -> None:
+    manager = deployment(side, reference_window(UNIT, UNIT + 1))
+    # The prompt is one block of 4, the window 5 tokens: the tokens 0 to 9 are computed with all before them
+    # in sight. Those that end the third block are not: token 11 does not see token 4.
+    chat = publish(manager, "r", words(UNIT))
+    decode(manager, chat, *range(4 * UNIT))
+    assert manager.coordinator.single_type_managers[0].num_cached_block["r"] == 2
+    manager.free(chat)
+    manager.new_step_starts()
+    turn = request("next", [*chat.all_token_ids, 7])
+    assert manager.get_computed_blocks(turn)[1] == 2 * UNIT
+    # The turn itself has all of that for its prompt, and leaves it to the one after it.
+    leave_behind(manager, "next", turn.all_token_ids)
+    assert manager.get_computed_blocks(request("third", [*turn.all_token_ids, 8]))[1] == 5 * UNIT
+
+
+def test_the_last_token_that_sees_all_before_it_can_end_a_key(side: ModuleType) -> None:
+    for reach, num_keyed in ((UNIT - 2, 1), (UNIT - 1, 2), (2 * UNIT - 2, 2), (2 * UNIT - 1, 3)):
+        manager = deployment(side, reference_window(UNIT, reach))
+        owner = publish(manager, "r", words(UNIT))
+        decode(manager, owner, *range(4 * UNIT))
+        manager.free(owner)
+        newcomer = request("newcomer", owner.all_token_ids)
+        assert manager.get_computed_blocks(newcomer)[1] == num_keyed * UNIT
+
+
+def test_no_group_beside_a_gap_names_what_lies_behind_it(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT), reference_window(UNIT, 2 * UNIT), reference_window(UNIT, 1))
+    owner = publish(manager, "r", words(UNIT + 2))
     decode(manager, owner, *range(4 * UNIT))
-    assert 0 in table(manager, "r", 0)
-    # A prompt that contains the other's output reads all of it, and all of it is there.
-    newcomer = request("newcomer", [*owner.all_token_ids])
-    blocks, hit, _ = manager.get_computed_blocks(newcomer)
-    assert hit == 4 * UNIT
-    assert 0 not in blocks.get_block_ids()[0]
-    lost = blocks.get_block_ids()[0][1]
-    manager.evict_blocks({lost})
-    assert manager.get_computed_blocks(newcomer)[1] == UNIT
+    for g in range(3):
+        row = [manager.block_pool.blocks[block] for block in table(manager, "r", g) if block]
+        assert [block.block_id for block in row if block.block_hash] == table(manager, "r", g)[:2]
+
+
+def test_who_comes_back_hits_no_further_than_it_could_share(side: ModuleType) -> None:
+    manager = deployment(side, reference_window(UNIT, 1))
+    owner = publish(manager, "r", words(UNIT + 2))
+    decode(manager, owner, *range(4 * UNIT))
+    manager.free(owner)
+    manager.new_step_starts()
+    longer = leave_behind(manager, "longer", owner.all_token_ids)
+    # The other has computed as its prompt what this one computes with a gap.
+    assert manager.get_computed_blocks(request("same", longer.all_token_ids))[1] == 5 * UNIT
+    owner.num_computed_tokens = 0
+    assert manager.get_computed_blocks(owner)[1] == 2 * UNIT
+    assert manager.get_computed_blocks_for_connector(owner)[1] == 2 * UNIT
 
 
 def test_a_gap_is_in_use_only_where_the_prompts_length_is_told(side: ModuleType) -> None:

@@ -166,6 +166,22 @@ FAULTS = (
         mixes=("reference", "full+reference"),
     ),
     PlantedFault(
+        "keys-behind-the-gap",
+        "What a reference window computes behind its gap becomes a key.",
+        "the next turn of a chat finds the last answer as it was computed with less in sight",
+        Patch(
+            "reference/manager.py",
+            "self.coordinator.shared_length(request),",
+            "request.num_tokens,",
+        ),
+        (allocation.KEYS_BEFORE_THE_GAP, worker.KEYS_TELL_THE_TRUTH),
+        WITHOUT_WINDOWS,
+        "what a step with a gap computes is looked at before the next call",
+        also=(allocation.FULL_BLOCKS_BECOME_KEYS,),
+        mixes=("reference", "full+reference"),
+        options=("max_drafts",),
+    ),
+    PlantedFault(
         "sinks-not-taken",
         "A group with sinks takes no blocks for them.",
         "sinks are overwritten by the first request",

@@ -13,11 +13,7 @@ FAULTS = (
         "hit-of-all-tokens",
         "A request whose tokens are all cached hits all of them.",
         "nothing is left to compute, and so nothing to sample from",
-        Patch(
-            "reference/views.py",
-            "request.num_tokens - 1\n        )\n        return",
-            "request.num_tokens\n        )\n        return",
-        ),
+        Patch("reference/views.py", "min(request.num_tokens - 1, ", "min(request.num_tokens, "),
         (hit.LEAVES_A_TOKEN,),
         WITHOUT_CACHING,
         mixes=("full", "mamba"),

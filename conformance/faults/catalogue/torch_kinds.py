@@ -2,13 +2,14 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import allocation, hit, pool
+from pagedkv.spec.clauses import allocation, hit, pool, worker
 
 from .elsewhere import WITHOUT_WINDOWS
 
 _SEEN_BY_TAKING = "the same row can be judged by what was taken for it and by what it has"
 _LOOKUP_FIRST = "a lookup or a call may come before the step that shows it"
 _PLACES = (allocation.PREDICTION_IS_EXACT, allocation.COVERS_THE_TOKENS, allocation.HOLDS_NO_MORE)
+_REFERENCE = ("reference", "full+reference", "reference+mamba")
 
 FAULTS = (
     PlantedFault(
@@ -63,6 +64,66 @@ FAULTS = (
         WITHOUT_WINDOWS,
         "what is let go too early may be missed in the same step",
         mixes=("reference", "full+reference"),
+    ),
+    PlantedFault(
+        "torch-keys-behind-the-gap",
+        "What a reference window computes behind its gap becomes a key.",
+        "the next turn of a chat finds the last answer as it was computed with less in sight",
+        Patch(
+            "impl/naming.py",
+            "if coordinator.shared_ahead is not None:",
+            "if coordinator.shared_ahead == 0:",
+        ),
+        (allocation.KEYS_BEFORE_THE_GAP, worker.KEYS_TELL_THE_TRUTH),
+        WITHOUT_WINDOWS,
+        "what a step with a gap computes is looked at before the next call",
+        mixes=_REFERENCE,
+    ),
+    PlantedFault(
+        "torch-hits-behind-the-gap",
+        "A request that comes back hits beyond its window what a longer prompt has left.",
+        "a preempted request goes on from KV that it would not have computed itself",
+        Patch("impl/views.py", "longest if ahead is None else min(", "longest if True else min("),
+        (allocation.KEYS_BEFORE_THE_GAP, hit.LONGEST, hit.EAGLE_DROPS_ONE, hit.JUNCTION),
+        WITHOUT_WINDOWS,
+        "a draft model may give up all of what is too much, or another kind not have it",
+        mixes=("reference+mamba",),
+        options=("max_drafts",),
+    ),
+    PlantedFault(
+        "torch-keys-behind-the-gap-unseen",
+        "What a reference window computes behind its gap becomes a key, and nobody can look into the pool.",
+        "the next turn of a chat goes on from KV that it would not have computed itself",
+        Patch(
+            "impl/naming.py",
+            "if coordinator.shared_ahead is not None:",
+            "if coordinator.shared_ahead == 0:",
+        ),
+        (worker.READS_ITS_PREFIX,),
+        WITHOUT_WINDOWS,
+        mixes=("reference+mamba",),
+        tells_state=False,
+    ),
+    PlantedFault(
+        "torch-hits-behind-the-gap-unseen",
+        "A request that comes back hits beyond its window, and nobody can look into the pool.",
+        "what a request says depends on whether it was preempted",
+        Patch("impl/views.py", "longest if ahead is None else min(", "longest if True else min("),
+        (worker.READS_ITS_PREFIX,),
+        WITHOUT_WINDOWS,
+        mixes=("reference+mamba",),
+        options=("max_drafts",),
+        tells_state=False,
+    ),
+    PlantedFault(
+        "torch-widest-gap-decides",
+        "Of several reference windows the longest says what becomes a key.",
+        "a limit is taken from the wrong one of several groups",
+        Patch("impl/coordinator.py", "1 + min(windows)", "1 + max(windows)"),
+        (allocation.KEYS_BEFORE_THE_GAP, worker.KEYS_TELL_THE_TRUTH),
+        WITHOUT_WINDOWS,
+        "what a step with a gap computes is looked at before the next call",
+        mixes=("reference+reference",),
     ),
     PlantedFault(
         "torch-reset-refused-for-sinks",

@@ -7,7 +7,7 @@ The statements are about one position or one entry of a row, whichever it is. En
 from itertools import product
 
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.rules.reach import Reads, first_read, gap_entries, skipped_entries
+from pagedkv.spec.rules.reach import Reads, first_read, gap_entries, shared_length, skipped_entries
 
 from .answers import is_read
 from .contract import Contract
@@ -126,6 +126,23 @@ def entries_of_one_token_between_prompt_and_window_are_skipped(
     _judge_gap(num_prompt, num_processed, reach, entry, 1)
 
 
+def tokens_that_see_all_before_them_are_shared(
+    num_prompt: int, position: int, reach: int, before: int
+) -> None:
+    """``before`` is any position before ``position``; with one out of sight nothing more is shared."""
+    assert num_prompt >= 1 and reach >= 1 and 0 <= before < position
+    shared = shared_length(num_prompt, reach)
+    is_seen = before < num_prompt or position - before <= reach
+    assert position >= shared or is_seen, f"{shared}"
+
+
+def no_token_behind_the_shared_ones_sees_all(num_prompt: int, position: int, reach: int) -> None:
+    """The first position behind the prompt is the first that is not read."""
+    assert num_prompt >= 1 and reach >= 1 and position > num_prompt
+    shared = shared_length(num_prompt, reach)
+    assert (position < shared) == (position - num_prompt <= reach), f"{shared}"
+
+
 # Later steps
 
 
@@ -173,6 +190,18 @@ CONTRACTS = (
             entries_between_prompt_and_window_are_skipped,
             entries_of_one_token_between_prompt_and_window_are_skipped,
         )
+    ),
+    Contract(
+        tokens_that_see_all_before_them_are_shared,
+        shared_length,
+        (allocation.KEYS_BEFORE_THE_GAP,),
+        lambda: product(range(1, 8), range(16), range(1, 6), range(16)),
+    ),
+    Contract(
+        no_token_behind_the_shared_ones_sees_all,
+        shared_length,
+        (allocation.KEYS_BEFORE_THE_GAP,),
+        lambda: product(range(1, 8), range(16), range(1, 6)),
     ),
     Contract(
         entries_before_the_window_are_skipped,

@@ -15,6 +15,7 @@ _ENTRIES = "first_read(reads, num_processed, reach) // block_size"
 
 _GAP_START = "range(blocks_for(num_prompt_tokens, block_size), "
 _GAP_WINDOW = "max(num_prompt_tokens, num_processed - reach)"
+_SHARED = "num_prompt_tokens + reach + 1"
 
 FAULTS = (
     _in_reach(
@@ -40,6 +41,23 @@ FAULTS = (
             reach.entries_between_prompt_and_window_are_skipped,
             reach.entries_of_one_token_between_prompt_and_window_are_skipped,
         ),
+    ),
+    _in_reach(
+        "shared-behind-the-gap",
+        "The first token whose step has a gap counts as shared.",
+        _SHARED,
+        "num_prompt_tokens + reach + 2",
+        (
+            reach.tokens_that_see_all_before_them_are_shared,
+            reach.no_token_behind_the_shared_ones_sees_all,
+        ),
+    ),
+    _in_reach(
+        "shared-to-the-window",
+        "The last token whose step reads all is not shared.",
+        _SHARED,
+        "num_prompt_tokens + reach",
+        (reach.no_token_behind_the_shared_ones_sees_all,),
     ),
     _in_reach(
         "window-one-token-too-long",
