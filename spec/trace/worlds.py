@@ -24,7 +24,7 @@ def reason_against(world: World) -> str:
     for group in world.groups:
         if (group.reach > 0) != (group.kind in REACHING):
             return (
-                f"a {', '.join(REACHING)} has a reach of at least 1, and no other group has one, "
+                f"each of {', '.join(REACHING)} has a reach of at least 1, and no other group has one, "
                 f"not {group.kind} and {group.reach}"
             )
         if group.kind == "sink" and group.reach % group.block_size:

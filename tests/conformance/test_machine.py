@@ -16,7 +16,6 @@ from pagedkv.conformance.faults.subject import faulty_subject
 from pagedkv.conformance.machine import LifeMachine, machine_for
 from pagedkv.conformance.replay import replay_trace, trace_of_run
 from pagedkv.conformance.subjects import Subject, reference
-from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec.moves import Move
 from pagedkv.spec.trace import read_trace, write_trace
 
@@ -45,7 +44,8 @@ def counted(subject: Subject, played: list[type[Move]]) -> type[LifeMachine]:
 def test_it_plays_every_kind_of_move_and_finds_nothing_on_the_reference() -> None:
     played: list[type[Move]] = []
     machine = counted(reference(), played)
-    run_state_machine_as_test(machine, settings=FEW)
+    machine.mixes = ("full", "full+mamba")
+    run_state_machine_as_test(machine, settings=settings(FEW, max_examples=150))
     assert set(played) == set(WEIGHTS)
     assert machine.failed is None
 
@@ -72,7 +72,7 @@ def test_it_plays_in_the_mixes_it_is_given_and_leaves_out_what_the_subject_lacks
 def test_a_planted_fault_is_found_and_its_trace_plays_again(tmp_path: Path) -> None:
     fault = next(fault for fault in all_faults() if fault.name == "touched-block-stays-queued")
     with faulty_subject(fault) as subject:
-        machine = machine_for(subject, MIXES)
+        machine = machine_for(subject, ("full", "full+mamba"))
         with pytest.raises(AssertionError, match=r"^Pool/queued_when_unheld: the queue is "):
             run_state_machine_as_test(machine, settings=FEW)
         failed = machine.failed

@@ -11,7 +11,7 @@ import torch
 import pagedkv.impl as impl
 import pagedkv.reference as model
 from pagedkv.conformance.subjects import standard_arguments
-from pagedkv.conformance.worlds import random_world
+from pagedkv.conformance.worlds import MIXES, UNCACHED, random_world
 from pagedkv.spec import (
     PreconditionError,
     Request,
@@ -53,7 +53,8 @@ class Pair:
 
     def __init__(self, seed: int, device: torch.device) -> None:
         self.rng = rng = Random(seed)
-        self.world = random_world(rng)
+        # What is never cached asks for a length of the model that is drawn here.
+        self.world = random_world(rng, tuple(m for m in MIXES if not {*UNCACHED} & {*m.split("+")}))
         self.options = random_options(rng, self.world)
         init_none_hash(sha256, seed="pairs")
         config = replace(self.world.kv_cache_config(), needs_kv_cache_zeroing=rng.random() < 0.5)

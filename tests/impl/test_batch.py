@@ -10,7 +10,7 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis.strategies import DataObject, data
 
-from pagedkv.conformance.worlds import MIXES
+from pagedkv.conformance.worlds import MIXES, UNCACHED
 from pagedkv.impl import KVCacheBlocks, KVCacheManager
 from pagedkv.spec import Request, World
 from tests.scenarios.consumer import replayed
@@ -86,7 +86,9 @@ def test_it_equals_the_calls_one_by_one(device: torch.device, monkeypatch: pytes
             before = after
         assert drained(one, own) == drained(other, others)
 
-    for mix, enable_caching in (*((mix, True) for mix in MIXES), ("full+mamba", False)):
+    # Of the many mixes those of two groups at most: the others have nothing of their own.
+    mixes = [mix for mix in MIXES if mix.count("+") < 2 and not {*UNCACHED} & {*mix.split("+")}]
+    for mix, enable_caching in (*((mix, True) for mix in mixes), ("full+mamba", False)):
         # Not shrunk: that would take minutes, and a failing life is the same in every run.
         @settings(max_examples=3, phases=[Phase.generate])
         @given(worlds(mix, enable_caching), data())

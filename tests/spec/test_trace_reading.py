@@ -122,11 +122,11 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "a window of nothing": (
         with_world(groups=[{**GROUP, "kind": "window"}]),
-        "a window or chunk has a reach of at least 1, and no other group has one, not window and 0",
+        "has a reach of at least 1, and no other group has one, not window and 0",
     ),
     "a state with a reach": (
         with_world(groups=[{**GROUP, "reach": 3}]),
-        "a window or chunk has a reach of at least 1, and no other group has one, not mamba and 3",
+        "has a reach of at least 1, and no other group has one, not mamba and 3",
     ),
     "chunks beside other sizes": (
         with_world(groups=[{**GROUP, "kind": "chunk", "reach": 3}, {**GROUP, "block_size": 8}]),

@@ -145,8 +145,8 @@ FAULTS = (
     _in_reach(
         "attention-skipped",
         "Attention lets go of what it still reads.",
-        '"prefix":\n            return 0',
-        '"prefix":\n            return num_processed',
+        '"prefix" | "encoder":\n            return 0',
+        '"prefix" | "encoder":\n            return num_processed',
         (reach.a_step_reads_the_whole_prefix, reach.entries_of_attention_are_never_skipped),
     ),
     _in_reach(
