@@ -15,7 +15,7 @@ from .test_option_laws import RESENT
 SINKS = World((Group("sink", 2, reach=4),), 8, 2, (Prompt(TOKENS, 5),), 2, 12)
 SUNK = last(SINKS, Submit("r0", 0), BeginPass(), Admit("r0", 12))
 """Blocks 1 and 2 are sinks; r0 has 3 to 5."""
-ENDED = replace(last(RESENT, *run("r0", 0, 2), Finish("r0")), unspoilt=frozenset({"r0"}))
+ENDED = replace(last(RESENT, *run("r0", 0, 3), Finish("r0")), unspoilt=frozenset({"r0"}))
 """A prompt of 7 tokens was computed whole and is free: 6 of them can be hit."""
 NOTHING = ((),) * RESENT.num_blocks
 
