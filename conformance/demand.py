@@ -58,6 +58,9 @@ def refused_alone(
     if outcome.found and outcome.found.hit:
         # Beside its own, a block of each attention group from which the end of its hit is copied.
         most += sum(group.kind in WHOLE for group in world.groups)
+    if isinstance(move, Admit):
+        # These stay free of it.
+        most += move.reserved
     if most < world.num_blocks:
         yield Breach(
             allocation.PREDICTION_IS_EXACT,

@@ -91,20 +91,6 @@ FAULTS = (
         options=("max_drafts",),
     ),
     PlantedFault(
-        "torch-keys-behind-the-gap-unseen",
-        "What a reference window computes behind its gap becomes a key, and nobody can look into the pool.",
-        "the next turn of a chat goes on from KV that it would not have computed itself",
-        Patch(
-            "impl/naming.py",
-            "if coordinator.shared_ahead is not None:",
-            "if coordinator.shared_ahead == 0:",
-        ),
-        (worker.READS_ITS_PREFIX,),
-        WITHOUT_WINDOWS,
-        mixes=("reference+mamba",),
-        tells_state=False,
-    ),
-    PlantedFault(
         "torch-hits-behind-the-gap-unseen",
         "A request that comes back hits beyond its window, and nobody can look into the pool.",
         "what a request says depends on whether it was preempted",
@@ -126,6 +112,15 @@ FAULTS = (
         mixes=("reference+reference",),
     ),
     PlantedFault(
+        "torch-sinks-not-taken",
+        "A group with sinks takes no blocks for them.",
+        "sinks are overwritten by the first request",
+        Patch("impl/kinds.py", "take_sinks(kv_cache_spec.sink_len // self.block_size)", "take_sinks(0)"),
+        (pool.SINKS_STAY,),
+        WITHOUT_WINDOWS,
+        mixes=("sink", "full+sink"),
+    ),
+    PlantedFault(
         "torch-reset-refused-for-sinks",
         "Sinks count as blocks in use, so that the cache is never reset.",
         "whatever is out of the queue is taken for a request's",
@@ -133,6 +128,26 @@ FAULTS = (
         (pool.RESET_WHEN_IDLE,),
         WITHOUT_WINDOWS,
         mixes=("sink", "full+sink"),
+    ),
+    PlantedFault(
+        "torch-prefill-ranks-not-counted",
+        "Only the ranks of decode count for what a block covers.",
+        "one of two kinds of context parallelism is forgotten",
+        Patch(
+            "impl/single_type.py",
+            "kv_cache_spec.tokens_per_block(dcp_world_size * pcp_world_size)",
+            "kv_cache_spec.tokens_per_block(dcp_world_size)",
+        ),
+        (
+            allocation.PREDICTION_IS_EXACT,
+            allocation.HOLDS_NO_MORE,
+            hit.BLOCKS_COVER_IT,
+            allocation.FULL_BLOCKS_BECOME_KEYS,
+            hit.LONGEST,
+        ),
+        WITHOUT_WINDOWS,
+        _LOOKUP_FIRST,
+        mixes=("latent",),
     ),
     PlantedFault(
         "torch-hits-inside-spread-blocks",
