@@ -84,6 +84,7 @@ class CrossAttentionManager(FullAttentionManager):
     """A group that reads what an encoder made of the request's input. No prefix names that."""
 
     takes_hits: ClassVar[bool] = False
+    supports_fine_grained_hash_lookup: ClassVar[bool] = False
 
     def slots(self, asked: Asked) -> int:
         """All that the encoder made."""

@@ -109,6 +109,7 @@ class CrossAttentionManager(AttentionManager):
 
     reads: ClassVar[Reads] = "encoder"
     takes_hits: ClassVar[bool] = False
+    supports_fine_grained_hash_lookup: ClassVar[bool] = False
 
     def growth(self, row_length: int, call: Call) -> Growth:
         """Places for all that the encoder made, when the row begins (clause Allocate/encoder_once)."""

@@ -45,7 +45,7 @@ class Expectation:
     operation: str = "*"
     """The kind of move, such as ``preempt``; ``*`` for any."""
     groups: str = "*"
-    """The mix of groups, such as ``full+mamba``; ``*`` for any."""
+    """The mix of groups, such as ``full+mamba``, or several with spaces between them; ``*`` for any."""
     link: str = ""
     avoid: str = ""
     """What is left out of the runs because of it."""
@@ -55,7 +55,7 @@ class Expectation:
         return (
             self.clause == fault.clause.id
             and self.operation in ("*", fault.operation)
-            and self.groups in ("*", fault.groups)
+            and not {"*", fault.groups}.isdisjoint(self.groups.split())
         )
 
 
@@ -88,8 +88,9 @@ def _expectation(path: Path, number: int, line: object) -> Expectation:
         raise BadExpectations(
             f"{where}: operation is {line['operation']!r}; it can be one of {', '.join(OPERATIONS)}"
         )
-    if not set(line.get("groups", "*").split("+")) <= {"*", *get_args(GroupKind)}:
-        raise BadExpectations(f"{where}: groups is {line['groups']!r}; it is a mix such as full+mamba")
+    mixes = line.get("groups", "*").split()
+    if not mixes or not {kind for mix in mixes for kind in mix.split("+")} <= {"*", *get_args(GroupKind)}:
+        raise BadExpectations(f"{where}: groups is {line['groups']!r}; it has mixes such as full+mamba")
     if line.get("avoid", "") not in ("", *AVOIDABLE):
         raise BadExpectations(f"{where}: avoid is {line['avoid']!r}; it can be one of {', '.join(AVOIDABLE)}")
     return Expectation(**line)

@@ -202,10 +202,24 @@ class _Requests:
         raise NotImplementedError("a vLLM request cannot be copied")
 
 
+def _has_table(world: World, managers: Sequence[Any], request_id: str) -> bool:
+    """Whether blocks were allocated for a request.
+
+    Refusing one may make an empty row, but not in cross attention: a row of that tells it too, although it is
+    empty where the encoder made nothing.
+    """
+    return any(
+        request_id in m.req_to_blocks if group.kind == "cross" else m.req_to_blocks.get(request_id)
+        for group, m in zip(world.groups, managers, strict=True)
+    )
+
+
 def _snapshot(world: World, manager: Any) -> Snapshot[Any]:
     pool, managers = manager.block_pool, manager.coordinator.single_type_managers
     others = pool.cached_block_hashes_by_block
-    requests = {r: None for m in managers for r in m.req_to_blocks}
+    requests = [
+        r for r in {r: None for m in managers for r in m.req_to_blocks} if _has_table(world, managers, r)
+    ]
     # Sinks are taken out of the queue without a count.
     sinks = {block.block_id for m in managers for block in getattr(m, "sink_blocks", ())}
     return Snapshot(
@@ -221,17 +235,11 @@ def _snapshot(world: World, manager: Any) -> Snapshot[Any]:
             key: tuple(holders) if isinstance(holders, dict) else (holders.block_id,)
             for key, holders in pool.cached_block_hash_to_block._cache.items()
         },
-        # Looking a request up may have made an empty row in one group.
         tables={
             r: tuple(tuple(b.block_id for b in m.req_to_blocks.get(r, ())) for m in managers)
             for r in requests
-            if any(m.req_to_blocks.get(r) for m in managers)
         },
-        num_cached={
-            r: tuple(m.num_cached_block.get(r, 0) for m in managers)
-            for r in requests
-            if any(m.req_to_blocks.get(r) for m in managers)
-        },
+        num_cached={r: tuple(m.num_cached_block.get(r, 0) for m in managers) for r in requests},
         copies=tuple(
             CopyName(m.kv_cache_group_id, src.block_id, dst.block_id)
             for m in managers

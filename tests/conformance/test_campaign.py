@@ -11,10 +11,12 @@ from pagedkv.conformance.campaign.expectations import (
     Expectation,
     read_expectations,
 )
+from pagedkv.conformance.campaign.faults import Fault
 from pagedkv.conformance.campaign.minimise import minimise
 from pagedkv.conformance.campaign.runs import random_run, replay_moves
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.worlds import MIXES
+from pagedkv.spec.clauses import freeing
 from pagedkv.spec.moves import Preempt
 
 BROKEN = "tests.conformance.broken"
@@ -93,6 +95,14 @@ def test_an_expected_fault_is_masked_and_a_line_that_meets_nothing_is_named() ->
     assert verdict.unmatched == (stale,)
 
 
+@pytest.mark.parametrize(
+    ("groups", "is_met"), [("*", True), ("window full", True), ("window full+mamba", False)]
+)
+def test_a_line_is_for_some_mixes(groups: str, is_met: bool) -> None:
+    fault = Fault(freeing.FORGETS_THE_REQUEST, "finish", "full")
+    assert Expectation("Free/forgets_the_request", "known", groups=groups).matches(fault) == is_met
+
+
 def test_what_is_avoided_does_not_happen() -> None:
     reference = subject_named("reference")
     avoided = Avoided(frozenset({"withdraw", "adapters"}))
@@ -114,7 +124,8 @@ def test_what_is_avoided_does_not_happen() -> None:
         ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 3", "has to be a string"),
         ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\navoid = 'rain'", "avoid is 'rain'"),
         ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\noperation = 'zap'", "operation is 'zap'"),
-        ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\ngroups = 'zap'", "groups is 'zap'"),
+        ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\ngroups = 'full zap'", "groups is 'full zap'"),
+        ("[[expect]]\nclause = 'Pool/no_leak'\nreason = 'x'\ngroups = ' '", "groups is ' '"),
     ],
 )
 def test_a_bad_expectations_file_is_refused_with_a_reason(tmp_path: Path, text: str, what: str) -> None:

@@ -52,6 +52,13 @@ def served(world: World, scheduler: Callable[..., Any], seed: int) -> tuple[Brea
     return ()
 
 
+def test_chunks_end_at_blocks_of_states_where_nothing_is_cached() -> None:
+    """Beside cross attention no hit ends inside a block, so that no chunk does at the end of a prompt."""
+    groups = (Group("full", 4), Group("mamba", 4), Group("cross", 4))
+    world = World(groups, 20, 2, (Prompt((0,) * 8, 7),), 1, 16, enable_caching=False)
+    assert served(world, Scheduler, 0) == ()
+
+
 @pytest.mark.parametrize(("name", "number"), [("reference", 12), ("impl", 3)])
 def test_everybody_is_served(name: str, number: int) -> None:
     if name == "impl":
