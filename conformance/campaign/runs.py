@@ -74,7 +74,8 @@ def world_of_run(
         longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in prompts)
         most = len(world.sinks) + most_blocks(world, longest)
         tight = replace(world, num_blocks=1 + most + rng.randrange(4))
-        world = world if subject.refuses(tight) or rng.random() < 0.3 else tight
+        roomy = replace(world, num_blocks=max(1 + most, world.num_blocks))
+        world = roomy if subject.refuses(tight) or rng.random() < 0.3 else tight
     return rng, world
 
 

@@ -90,7 +90,8 @@ def test_whoever_waits_for_ever_is_reported_on_a_manager_that_does_not_tell() ->
     runs = scheduled_runs(planted(NoRoomToGoOn, "safety", tells_state=False), 40)
     broken = {run.breaches[0].clause for run in runs if run.breaches}
     # Alone it is plain that the manager is wrong; of several each might wait for the others.
-    assert broken == {allocation.PREDICTION_IS_EXACT, schedule.EVERYBODY_ENDS}
+    assert allocation.PREDICTION_IS_EXACT in broken
+    assert broken <= {allocation.PREDICTION_IS_EXACT, schedule.EVERYBODY_ENDS}
 
 
 TIGHT = World(

@@ -3,7 +3,7 @@
 from pagedkv.conformance.faults.fault import PlantedFault, Unrelated
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec import World
-from pagedkv.spec.clauses import hashing
+from pagedkv.spec.clauses import events, hashing
 
 
 def _has_plain_prompts(world: World) -> bool:
@@ -72,8 +72,9 @@ FAULTS = (
             "MultiModalKey(identifier, offset) for",
             "MultiModalKey(identifier, 0) for",
         ),
-        (hashing.NAMES_THE_PREFIX,),
+        (hashing.NAMES_THE_PREFIX, events.TELLS_THE_BLOCK),
         _PLAIN,
+        "an announcement tells the place that the hash leaves out",
         mixes=("full+mamba+mamba",),
     ),
     PlantedFault(
