@@ -64,6 +64,7 @@ FAULTS = (
         Patch("reference/kinds.py", "        if moves:\n", "        if boundary:\n"),
         (copies.OWNER_KEEPS_ITS_BLOCK,),
         COARSE,
+        mixes=("full+mamba",),
     ),
     PlantedFault(
         "copies-by-last-group-first",

@@ -4,7 +4,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import allocation, index, pool, worker
 
-from .elsewhere import WITHOUT_OPTIONS, WITHOUT_SPECULATIVE_BLOCKS, without
+from .elsewhere import WITHOUT_OPTIONS, WITHOUT_SPECULATIVE_BLOCKS, WITHOUT_WINDOWS, without
 
 _FLIGHT = ("max_in_flight",)
 _DRAFTS = ("max_drafts",)
@@ -94,7 +94,7 @@ FAULTS = (
             allocation.NONE_CHANGES_NOTHING,
             index.PARTIAL_ENTRY,
         ),
-        WITHOUT_OPTIONS,
+        WITHOUT_WINDOWS,
         "no hash may be there for a guess",
         mixes=("full", "window"),
         options=_DRAFTS,

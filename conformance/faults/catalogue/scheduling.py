@@ -2,16 +2,24 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
+from pagedkv.conformance.worlds import MIXES_WITHOUT_WINDOWS
 from pagedkv.spec.clauses import Clause, chunk, schedule
 
 _EVERYWHERE = "Every life under the scheduler may show it."
 
 
 def _planted(
-    name: str, does: str, stands_for: str, file: str, old: str, new: str, clause: Clause
+    name: str,
+    does: str,
+    stands_for: str,
+    file: str,
+    old: str,
+    new: str,
+    clause: Clause,
+    mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS,
 ) -> PlantedFault:
     patch = Patch(f"reference/{file}.py", old, new)
-    return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE)
+    return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE, mixes=mixes)
 
 
 FAULTS = (
@@ -131,6 +139,7 @@ FAULTS = (
         "self._budget += part.num_tokens if part else 0",
         "self._budget += 0",
         schedule.WITHDRAWS_ITS_PASS,
+        mixes=("full+mamba",),
     ),
     _planted(
         "admits-after-preemption",

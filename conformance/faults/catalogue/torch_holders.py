@@ -2,7 +2,7 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import hit, index
+from pagedkv.spec.clauses import index
 
 from .elsewhere import WITHOUT_CACHING
 
@@ -68,15 +68,6 @@ FAULTS = (
         Patch("impl/keys.py", "        put(keys.cell, heirs[inherits], cells)\n", ""),
         (index.BOTH_WAYS,),
         WITHOUT_CACHING,
-    ),
-    PlantedFault(
-        "torch-heir-not-in-the-index",
-        "The cell of a key stays with the holder that has left.",
-        "a stale slot hides the holders that are left",
-        Patch("impl/keys.py", "        put(self.buckets.rows.view(-1), cells, heirs[inherits])\n", ""),
-        (hit.EAGLE_DROPS_ONE, hit.LONGEST, index.BOTH_WAYS),
-        WITHOUT_CACHING,
-        "what is wrong shows in the next lookup, or when the key comes again",
     ),
     PlantedFault(
         "torch-cell-kept-by-the-leaver",

@@ -192,7 +192,7 @@ FAULTS = (
             "return torch.where(rows >= 0, self.keys.block[rows].long(), NOBODY)",
             "return torch.where(rows > 0, self.keys.block[rows].long(), NOBODY)",
         ),
-        (hit.BLOCKS_COVER_IT, hit.LONGEST),
+        (hit.BLOCKS_COVER_IT, hit.LONGEST, hit.JUNCTION),
         WITHOUT_CACHING,
         _AN_ANSWER_IS_WRONG,
     ),
