@@ -150,19 +150,6 @@ FAULTS = (
         _AN_ANSWER_IS_WRONG,
     ),
     PlantedFault(
-        "torch-cells-in-int8",
-        "Rows keep the number of their cell in one byte.",
-        "a narrower type wraps, and another slot is freed",
-        Patch(
-            "impl/layout.py",
-            "            cell=column(NOBODY),",
-            "            cell=column(NOBODY, torch.int8),",
-        ),
-        (index.BOTH_WAYS,),
-        WITHOUT_CACHING,
-        mixes=("full+mamba",),
-    ),
-    PlantedFault(
         "torch-stale-tag",
         "A cell keeps the tag of the key that had it before.",
         "a stale slot hides the key that is in it now",
