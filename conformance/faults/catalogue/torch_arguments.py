@@ -48,6 +48,7 @@ FAULTS = (
         _LOADS,
         "more may be taken than there are, which is an error",
         mixes=("full",),
+        options=("has_connector",),
     ),
     PlantedFault(
         "torch-hit-before-a-load-held",
@@ -62,6 +63,7 @@ FAULTS = (
         _LOADS,
         "a state that is held may be named for a prefix that it is not the state of",
         mixes=("full+mamba", "full+window"),
+        options=("has_connector",),
     ),
     PlantedFault(
         "torch-states-look-ahead",
@@ -75,6 +77,7 @@ FAULTS = (
         (allocation.COVERS_THE_TOKENS,),
         _LOOKAHEAD,
         mixes=_WITH_STATES,
+        options=("num_lookahead_tokens",),
     ),
     PlantedFault(
         "torch-looks-past-the-model",
@@ -88,6 +91,7 @@ FAULTS = (
         (allocation.HOLDS_NO_MORE,),
         _LOOKAHEAD,
         mixes=("full",),
+        options=("num_lookahead_tokens",),
     ),
     PlantedFault(
         "torch-watermark-for-all",
@@ -101,6 +105,7 @@ FAULTS = (
         (allocation.PREDICTION_IS_EXACT, allocation.WATERMARK),
         _WATERMARK,
         "the watermark is part of the prediction",
+        options=("watermark_percent",),
     ),
     PlantedFault(
         "torch-watermark-of-an-idle-pass",
@@ -110,6 +115,7 @@ FAULTS = (
         (allocation.PREDICTION_IS_EXACT, allocation.WATERMARK),
         _WATERMARK,
         "the watermark is part of the prediction",
+        options=("watermark_percent",),
     ),
     PlantedFault(
         "torch-reserve-forgotten",
@@ -127,6 +133,7 @@ FAULTS = (
         (allocation.WHOLE_SEQUENCE_FITS,),
         _WHOLE,
         mixes=("full",),
+        options=("full_sequence_must_fit",),
     ),
     PlantedFault(
         "torch-boundary-tail-one-block-short",
@@ -140,6 +147,7 @@ FAULTS = (
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         _INTERVAL,
         mixes=("full+window", "window+mamba"),
+        options=("retention_interval",),
     ),
     PlantedFault(
         "torch-interval-ignored",
@@ -149,6 +157,7 @@ FAULTS = (
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         _INTERVAL,
         mixes=_WINDOWS,
+        options=("retention_interval",),
     ),
     PlantedFault(
         "torch-junction-not-kept",
@@ -162,6 +171,7 @@ FAULTS = (
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         _INTERVAL,
         mixes=_WITH_STATES,
+        options=("retention_interval",),
     ),
     PlantedFault(
         "torch-one-boundary-per-holding",
@@ -171,6 +181,7 @@ FAULTS = (
         (allocation.PARTIAL_PROMPT_END,),
         _RESENDS,
         mixes=("full+mamba", "full+full+mamba"),
+        options=("resend_boundaries",),
     ),
     PlantedFault(
         "torch-list-not-drained",
@@ -179,5 +190,6 @@ FAULTS = (
         Patch("impl/ledger.py", "        self.new.keep(~is_its)\n", ""),
         (allocation.LISTS_NEW_BLOCKS,),
         _ZEROING,
+        options=("needs_zeroing",),
     ),
 )
