@@ -147,7 +147,7 @@ def check_groups(
     for spec in specs:
         if isinstance(spec, MambaSpec):
             require(
-                spec.num_speculative_blocks < spec.block_size or spec.num_speculative_blocks == 0,
+                spec.num_speculative_blocks < spec.block_size,
                 config.DRAFTS_WITHIN_A_BLOCK,
                 f"num_speculative_blocks is {spec.num_speculative_blocks}, block_size {spec.block_size}",
                 UnsupportedError,

@@ -220,3 +220,8 @@ def test_a_break_shows_as_a_wrong_number(
 def test_a_wrong_number_is_an_exit_status(tiny: Any, monkeypatch: Patch) -> None:
     copies_never_run(tiny, monkeypatch)
     assert tiny.main() == 1
+
+
+def test_it_is_as_short_as_the_readme_says() -> None:
+    source = Path(__file__).parents[2] / "examples" / "tiny_engine.py"
+    assert len(source.read_text(encoding="utf-8").splitlines()) <= 300
