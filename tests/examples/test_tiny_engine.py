@@ -223,5 +223,4 @@ def test_a_wrong_number_is_an_exit_status(tiny: Any, monkeypatch: Patch) -> None
 
 
 def test_it_is_as_short_as_the_readme_says() -> None:
-    source = Path(__file__).parents[2] / "examples" / "tiny_engine.py"
-    assert len(source.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(PATH.read_text(encoding="utf-8").splitlines()) <= 300
