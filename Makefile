@@ -28,7 +28,7 @@ check: $(VENV)/check-ready  ## hold the torch manager to the model and to every 
 	$(BIN)/pagedkv check impl --profile $(PROFILE)
 
 test: $(VENV)/dev-ready  ## run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/dev-ready  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -97,7 +97,7 @@ class KeyStore:
         return None if int(row) < 0 else self._written(row)[0]
 
     def all_keys(self) -> tuple[list[tuple[Key, ...]], dict[BlockHashWithGroupId, tuple[int, ...]]]:
-        """The keys of every block, and the blocks of every key, the longest holder first."""
+        """The keys of each block, and the blocks of each key, the longest holder first. Ends on broken links."""
         keys = self.keys
         rows = (keys.block >= 0).nonzero().view(-1)
         written = dict(zip(rows.tolist(), self._written(rows), strict=True))
@@ -105,8 +105,8 @@ class KeyStore:
         block, cell = keys.block.tolist(), keys.cell.tolist()
         by_block = []
         for row in first:
-            held = []
-            while row != NOBODY:
+            held: list[Key] = []
+            while row != NOBODY and len(held) < len(written):
                 held.append(written[row])
                 row = after[row]
             by_block.append(tuple(held))
@@ -114,7 +114,7 @@ class KeyStore:
         for head in written:
             if cell[head] != NOBODY:
                 holders, row = [block[head]], newer[head]
-                while row != head:
+                while row != head and len(holders) < len(written):
                     holders.append(block[row])
                     row = newer[row]
                 index[written[head].name] = tuple(holders)

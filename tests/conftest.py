@@ -1,5 +1,6 @@
-"""What holds for every test: one copy of each room, and the same Hypothesis examples in every run."""
+"""What holds for every test: one thread, one copy of each room, the same Hypothesis examples in every run."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ from hypothesis import settings
 import pagedkv
 
 ROOMS = sorted(marker.parent.name for marker in Path(pagedkv.__file__).parent.glob("*/__init__.py"))
+
+# Tests run side by side, one per core: more threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
