@@ -97,7 +97,7 @@ class KeyStore:
         return None if int(row) < 0 else self._written(row)[0]
 
     def all_keys(self) -> tuple[list[tuple[Key, ...]], dict[BlockHashWithGroupId, tuple[int, ...]]]:
-        """The keys of each block, and the blocks of each key, the longest holder first. Ends on broken links."""
+        """The keys of each block, the blocks of each key, the longest holder first. Ends on broken links."""
         keys = self.keys
         rows = (keys.block >= 0).nonzero().view(-1)
         written = dict(zip(rows.tolist(), self._written(rows), strict=True))
