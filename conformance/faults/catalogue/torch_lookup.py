@@ -2,7 +2,7 @@
 
 from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
-from pagedkv.spec.clauses import hit, index
+from pagedkv.spec.clauses import allocation, hit, index
 
 from .elsewhere import ATTENTION_ALONE, COARSE, STATES_ALONE, WITHOUT_CACHING
 
@@ -51,7 +51,7 @@ FAULTS = (
             "torch.nn.functional.pad(self.blocks, (width - self.blocks.shape[1], 0))",
             "torch.nn.functional.pad(self.blocks, (0, width - self.blocks.shape[1]))",
         ),
-        (hit.BLOCKS_COVER_IT,),
+        (hit.BLOCKS_COVER_IT, allocation.FITS_THE_HIT),
         ATTENTION_ALONE,
     ),
     PlantedFault(
