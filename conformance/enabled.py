@@ -94,33 +94,43 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
         Submit(slot, p) for slot in [*free_slots][:1] for p in range(len(world.prompts))
     ]
     for request, life in state.lives.items():
-        candidates += [Admit(request, limit) for limit in limits]
-        candidates += [Schedule(request, limit) for limit in limits]
-        candidates += [Preempt(request, withdraw=request in state.work), Finish(request)]
-        if world.options.has_connector:
+        # What clearly cannot be is not even made: a life asks before every move.
+        asks = _may_ask(state, request, 1)
+        if asks and not life.is_running:
+            candidates += [Admit(request, limit) for limit in limits]
+        if asks and life.is_running:
+            candidates += [Schedule(request, limit) for limit in limits]
+        candidates.append(Preempt(request, request in state.work) if state.in_pass else Finish(request))
+        if asks and world.options.has_connector:
             lengths = sorted({n for n in (1, life.num_tokens // 2, life.num_tokens - 1) if n})
             candidates += [Admit(request, limits[-1], "common", n) for n in lengths]
             candidates += [Admit(request, limits[-1], "common", n, asynchronous=True) for n in lengths]
         if _loads(state, request):
             candidates += [Loaded(request, valid) for valid in _endings(state, life)]
-        candidates += [
-            Schedule(request, limits[-1], drafts, accepted)
-            for drafts in range(1, world.options.max_drafts + 1)
-            for accepted in sorted({0, drafts // 2, drafts})
-        ]
-        candidates += [Continue(request, p) for p in range(len(world.prompts))]
+        if asks and life.is_running:
+            candidates += [
+                Schedule(request, limits[-1], drafts, accepted)
+                for drafts in range(1, world.options.max_drafts + 1)
+                for accepted in sorted({0, drafts // 2, drafts})
+            ]
+        if not state.in_pass:
+            candidates += [Continue(request, p) for p in range(len(world.prompts))]
     candidates += [BeginPass(), EndPass(), Settle(), Reset()]
     if not state.in_pass:
         candidates += [Evict((block,)) for block in keyed_blocks]
     if probes:
         grain = world.scheduler_block_size
         for request, life in state.lives.items():
-            candidates += [Admit(request, limits[-1], lookup) for lookup in ("none", "skip")]
-            candidates += [Admit(request, limits[-1], reserved=n) for n in (1, world.num_blocks // 3)]
+            asks = _may_ask(state, request, 1) and not life.is_running
+            if asks:
+                candidates += [Admit(request, limits[-1], lookup) for lookup in ("none", "skip")]
+                candidates += [Admit(request, limits[-1], reserved=n) for n in (1, world.num_blocks // 3)]
             candidates.append(CommonPrefix(request))
-            candidates += [Preempt(request, request in state.work, pop=True), Finish(request, pop=True)]
-            candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
-            if len(world.groups) > 1 and any(group.kind in STATES for group in world.groups):
+            leaves = Preempt(request, request in state.work, True) if state.in_pass else Finish(request, True)
+            candidates.append(leaves)
+            if not life.is_running:
+                candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
+            if asks and len(world.groups) > 1 and any(group.kind in STATES for group in world.groups):
                 candidates.append(Admit(request, limits[-1], "divergent"))
                 if world.options.has_connector:
                     candidates.append(Admit(request, limits[-1], "divergent", life.num_tokens - 1))
