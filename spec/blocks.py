@@ -71,13 +71,13 @@ class KVCacheBlock:
 
 
 class BlockList(Sequence[KVCacheBlock]):
-    """A sequence of blocks that holds their ids and makes each view when it is asked for."""
+    """A sequence of blocks that holds their ``ids`` and makes each view when it is asked for."""
 
-    __slots__ = ("_ids", "_pool")
+    __slots__ = ("_pool", "ids")
 
     def __init__(self, pool: Pool, ids: Sequence[int]) -> None:
         self._pool = pool
-        self._ids = ids
+        self.ids = ids
 
     @overload
     def __getitem__(self, index: int) -> KVCacheBlock: ...
@@ -85,21 +85,23 @@ class BlockList(Sequence[KVCacheBlock]):
     def __getitem__(self, index: slice) -> "BlockList": ...
     def __getitem__(self, index: int | slice) -> "KVCacheBlock | BlockList":
         if isinstance(index, slice):
-            return BlockList(self._pool, self._ids[index])
-        return KVCacheBlock(self._pool, self._ids[index])
+            return BlockList(self._pool, self.ids[index])
+        return KVCacheBlock(self._pool, self.ids[index])
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.ids)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __repr__(self) -> str:
-        return f"BlockList({list(self._ids)})"
+        return f"BlockList({list(self.ids)})"
 
 
 def ids_of(blocks: Iterable[KVCacheBlock]) -> list[int]:
     """The ids of ``blocks``, in order."""
+    if isinstance(blocks, BlockList):
+        return list(blocks.ids)
     return [block.block_id for block in blocks]
 
 
