@@ -107,12 +107,6 @@ class BlockPool:
 
         Raises ``ValuePreconditionError`` when that is negative or more than are free.
         """
-        require(
-            0 <= num_blocks <= self.queue.free,
-            pool.NEVER_MORE_THAN_FREE,
-            lambda: f"num_blocks is {num_blocks}, {self.queue.free} blocks are free",
-            ValuePreconditionError,
-        )
         return [KVCacheBlock(self, block_id) for block_id in self.take(num_blocks).tolist()]
 
     def touch(self, blocks: Iterable[KVCacheBlock]) -> None:
@@ -139,7 +133,13 @@ class BlockPool:
         self.release(ids)
 
     def take(self, num_blocks: int) -> Tensor:
-        """The first ``num_blocks`` of the free queue, int64; there must be as many."""
+        """The ids of the first ``num_blocks`` of the free queue, int64; raises as ``get_new_blocks`` does."""
+        require(
+            0 <= num_blocks <= self.queue.free,
+            pool.NEVER_MORE_THAN_FREE,
+            lambda: f"num_blocks is {num_blocks}, {self.queue.free} blocks are free",
+            ValuePreconditionError,
+        )
         if not num_blocks:
             return self._tensor([])
         ids = take(self.queue, num_blocks)

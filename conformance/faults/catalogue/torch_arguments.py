@@ -44,7 +44,7 @@ FAULTS = (
         "Blocks for what others have computed are not counted when it is asked what fits.",
         "the prediction lacks a term",
         Patch("impl/allocation.py", "sum(share.loaded + share.taken for", "sum(share.taken for"),
-        (allocation.PREDICTION_IS_EXACT, allocation.NONE_CHANGES_NOTHING),
+        (pool.NEVER_MORE_THAN_FREE, allocation.PREDICTION_IS_EXACT),
         _LOADS,
         "more may be taken than there are, which is an error",
         mixes=("full",),
