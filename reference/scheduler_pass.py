@@ -18,6 +18,7 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import freeing
 from pagedkv.spec.rules.demand import most_blocks
+from pagedkv.spec.rules.sizes import blocks_for
 
 from .coordinator import MANAGERS, hit_alignment
 from .queues import Entry, Policy, Queues
@@ -46,6 +47,7 @@ class SchedulerPass(SchedulerRules):
         full_sequence_must_fit: bool = False,
         reserved_blocks: int = 0,
         resend_boundaries: bool = False,
+        max_in_flight_tokens: int | None = None,
     ) -> None:
         specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
         sizes = [spec.block_size for spec in specs]
@@ -68,12 +70,10 @@ class SchedulerPass(SchedulerRules):
         self.resend_boundaries = resend_boundaries
         self.max_in_flight_steps = max_in_flight_steps
         self.defer_block_free = max_in_flight_steps > 0
-        options = {
-            "num_lookahead_tokens": num_lookahead_tokens,
-            "full_sequence_must_fit": full_sequence_must_fit,
-            "reserved_blocks": reserved_blocks,
-        }
+        options = {"num_lookahead_tokens": num_lookahead_tokens, "reserved_blocks": reserved_blocks}
         self._options = {name: value for name, value in options.items() if value}
+        self._admission = {"full_sequence_must_fit": True} if full_sequence_must_fit else {}
+        self._max_in_flight_tokens = max_in_flight_tokens or max_model_len
         self._specs, self._num_blocks = specs, kv_cache_config.num_blocks
         self._num_lookahead_tokens, self._reserved_blocks = num_lookahead_tokens, reserved_blocks
 
@@ -91,14 +91,15 @@ class SchedulerPass(SchedulerRules):
         self._preempted: list[str] = []
 
     def most_blocks(self, num_tokens: int) -> int:
-        """The most blocks that a request of that length holds at a time, alone and without a hit.
+        """The most blocks that a request of that length asks for at a time, alone and without a hit.
 
         What sinks hold is counted with them; of what an encoder makes the scheduler knows nothing.
         """
         return sum(self._most_of(spec, num_tokens) for spec in self._specs)
 
     def _most_of(self, spec: KVCacheSpec, num_tokens: int) -> int:
-        reads, more, speculative = MANAGERS[type(spec)].reads, 0, 0
+        manager, more, speculative = MANAGERS[type(spec)], 0, 0
+        reads = manager.reads
         match spec:
             case CrossAttentionSpec():
                 return 0
@@ -110,14 +111,19 @@ class SchedulerPass(SchedulerRules):
             case MambaSpec():
                 reads, more = "prefix", spec.num_speculative_blocks
         most_tokens = self.max_num_scheduled_tokens * (1 + self.max_in_flight_steps)
-        return more + most_blocks(
+        most = most_blocks(
             reads,
-            num_tokens + self._num_lookahead_tokens,
-            MANAGERS[type(spec)].reach(spec),
+            min(num_tokens + self._num_lookahead_tokens, self.max_model_len),
+            manager.reach(spec),
             spec.block_size,
             most_tokens + self._num_lookahead_tokens,
             speculative,
         )
+        cap = manager.admission_cap_of(spec, self._max_in_flight_tokens, self.max_model_len)
+        if self._admission and cap is not None:
+            # An admission asks for all its tokens, though some are let go before the last are computed.
+            most = max(most, min(blocks_for(num_tokens, spec.block_size), cap))
+        return more + most
 
     # A pass
 
@@ -181,7 +187,7 @@ class SchedulerPass(SchedulerRules):
             num_new = self._chunk(entry, hit, num_external)
             answer = None
             if num_new > 0:
-                options = {**self._options, "has_scheduled_reqs": bool(self._scheduled)}
+                options = {**self._options, **self._admission, "has_scheduled_reqs": bool(self._scheduled)}
                 if num_external:
                     options["num_external_computed_tokens"] = num_external
                 answer = manager.allocate_slots(request, num_new, hit, blocks, **options)

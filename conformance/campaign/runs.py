@@ -20,7 +20,6 @@ from pagedkv.spec import World
 from pagedkv.spec.event_names import EventName
 from pagedkv.spec.moves import EndPass, Finish, Loaded, Move, Preempt, Reset, Settle
 from pagedkv.spec.outcomes import Outcome
-from pagedkv.spec.world import Options
 
 MOVES_PER_RUN = 120
 RUNS_PER_SCHEDULED = 4
@@ -66,14 +65,15 @@ def world_of_run(
     draws = _draws(rng, mixes, subject, avoided, options)
     world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
-        # It knows neither encoders nor ranks.
+        # It knows neither encoders nor ranks, and gets no guesses and no loads.
         prompts = tuple(replace(prompt, encoder_tokens=0) for prompt in world.prompts)
-        steps = Options(max_in_flight=world.options.max_in_flight)
-        world = replace(world, options=steps, prompts=prompts, dcp=1, pcp=1)
+        driven = replace(world.options, max_drafts=0, has_connector=False)
+        world = replace(world, options=driven, prompts=prompts, dcp=1, pcp=1)
         # A pool that has just room for the longest request: nobody waits for ever in it either.
-        longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in prompts)
+        longest = max(prompt.num_to_compute for prompt in prompts)
         most = len(world.sinks) + most_blocks(world, longest)
-        tight = replace(world, num_blocks=1 + most + rng.randrange(4))
+        # And sometimes it never fits.
+        tight = replace(world, num_blocks=1 + most + rng.choice((-1, 0, 0, 1, 2, 3)))
         roomy = replace(world, num_blocks=max(1 + most, world.num_blocks))
         world = roomy if subject.refuses(tight) or rng.random() < 0.3 else tight
     return rng, world

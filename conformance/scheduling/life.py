@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
+from pagedkv.conformance.demand import most_blocks
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.subjects import Subject
 from pagedkv.invariants.breach import Breach
@@ -20,6 +21,7 @@ REQUESTS = 8
 
 WATCHED = (
     schedule.NEVER_FITS,
+    schedule.ASKS_FOR_ALL,
     schedule.WITHIN_BUDGET,
     schedule.RUNNING_FIRST,
     schedule.IN_TURN,
@@ -71,16 +73,20 @@ class Serving:
                 self._check(self._waits())
 
     def _arrive(self, name: str, prompt: int, priority: int) -> None:
+        world, because = self._state.world, "is taken"
         self._watch.arrives(name, priority)
         try:
             self._service.arrive(name, prompt, priority)
         except ValuePreconditionError as refusal:
-            # Worlds are drawn so that every prompt fits.
-            self._check(iter([Breach(schedule.NEVER_FITS, f"{name} would fit and is refused: {refusal}")]))
+            because = f"is refused: {refusal}"
+        needed = len(world.sinks) + most_blocks(world, world.prompts[prompt].num_to_compute)
+        if (needed < world.num_blocks) != (because == "is taken"):
+            told = f"{name} needs up to {needed} of {world.num_blocks - 1} blocks, and {because}"
+            raise LifeEnded(Breach(schedule.NEVER_FITS, told))
         # Whoever is first goes on in every pass; an arrival may make another one the first.
-        longest = self._state.world.max_model_len
+        longest = world.max_model_len
         self._passes_allowed += (
-            (len(self._state.lives) + 1) * (longest + 3) * (1 + self._state.world.options.max_in_flight)
+            (len(self._state.lives) + 1) * (longest + 3) * (1 + world.options.max_in_flight)
         )
 
     def _play(self, move: Move) -> Outcome:
@@ -97,7 +103,7 @@ class Serving:
         for name, life in self._state.lives.items():
             prompt = self._state.world.prompts[life.prompt]
             has_all = life.num_tokens == len(prompt.tokens)
-            if has_all and life.processed >= max(prompt.length, len(prompt.tokens) - 1):
+            if has_all and life.processed >= prompt.num_to_compute:
                 yield Breach(schedule.EVERYBODY_ENDS, f"{name} has all its tokens and goes on")
         left = {entry.request.request_id for entry in self._service.scheduler.requests.values()}
         if left != set(self._state.lives):

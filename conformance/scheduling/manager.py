@@ -10,6 +10,7 @@ from pagedkv.spec import KVCacheBlockCopy, PreconditionError
 from pagedkv.spec.clauses import Clause, chunk, freeing, schedule
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Lookup, Move, Preempt, Schedule
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Stepped, Waits
+from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.snapshot import HandOffName, Rows
 
 Play = Callable[[Move], Outcome]
@@ -34,6 +35,25 @@ class Slots(NamedTuple):
         return tuple(list(row) for row in self.rows)
 
 
+class Options(NamedTuple):
+    """What a call for slots says beside its tokens."""
+
+    num_lookahead_tokens: int
+    full_sequence_must_fit: bool = False
+    has_scheduled_reqs: bool = True
+
+
+class _Admission(NamedTuple):
+    """What was asked for who waits, and what was answered."""
+
+    request: str
+    left: int
+    """Tokens of the pass before that."""
+    has_scheduled: bool
+    """Whether others were scheduled before that."""
+    outcome: Outcome
+
+
 class LoopManager:
     """What the scheduler is given in place of a manager.
 
@@ -45,8 +65,7 @@ class LoopManager:
         self._state = state
         self._play = play
         self._can = can
-        self._looked_up: tuple[str, int, Outcome] | None = None
-        """Who was, with how many tokens left, and what was answered."""
+        self._looked_up: _Admission | None = None
         self._gave_way: list[Preempt] = []
         """What was preempted in this pass."""
         self._hand_offs: tuple[HandOffName, ...] = ()
@@ -60,10 +79,9 @@ class LoopManager:
 
     def get_computed_blocks(self, request: Any) -> tuple[Slots, int, int]:
         """Admit the request, as far as the loop sees it."""
-        left = self._state.tokens_left
-        outcome = self._admit(request.request_id, "common")
-        self._looked_up = request.request_id, left, outcome
-        found = getattr(outcome, "found", None) or Found(0, ())
+        self._settle()
+        self._looked_up = self._admit(request.request_id, "common")
+        found = getattr(self._looked_up.outcome, "found", None) or Found(0, ())
         return Slots(found.rows), found.hit, found.junction
 
     def allocate_slots(
@@ -72,23 +90,26 @@ class LoopManager:
         num_new_tokens: int,
         num_new_computed_tokens: int = 0,
         new_computed_blocks: Slots | None = None,
+        num_lookahead_tokens: int = 0,
+        full_sequence_must_fit: bool = False,
         has_scheduled_reqs: bool = True,
     ) -> Slots | None:
         """Ask slots for the request, which the loop does with as many tokens as the rules give."""
-        name, left, answered = request.request_id, self._state.tokens_left, None
-        if self._looked_up:
-            asker, left, answered = self._looked_up
-            self._looked_up = None
-            if asker != name:
-                self._fail(schedule.IN_TURN, f"{asker} is looked up, and {name} asks for slots")
+        name, left = request.request_id, self._state.tokens_left
+        admission, self._looked_up = self._looked_up, None
+        if admission:
+            left = admission.left
+            if admission.request != name:
+                self._fail(schedule.IN_TURN, f"{admission.request} is looked up, and {name} asks for slots")
         if num_new_tokens > left:
             self._fail(schedule.WITHIN_BUDGET, f"{name} asks for {num_new_tokens} tokens of {left}")
-        if answered:
-            outcome = answered
-        elif self._state.lives[name].is_running:
-            outcome = self._do(Schedule(name, left), schedule.RUNNING_FIRST)
-        else:
-            outcome = self._admit(name, "none")
+        if not admission and not self._state.lives[name].is_running:
+            admission = self._admit(name, "none")
+        options = Options(num_lookahead_tokens, full_sequence_must_fit, has_scheduled_reqs)
+        wanted = self._options_of(admission)
+        if options != wanted:
+            self._fail(schedule.ASKS_FOR_ALL, f"{name} asks with {options}, and not with {wanted}")
+        outcome = admission.outcome if admission else self._do(Schedule(name, left), schedule.RUNNING_FIRST)
         if not isinstance(outcome, Allocated) or outcome.num_new_tokens != num_new_tokens:
             allowed = outcome.num_new_tokens if isinstance(outcome, Allocated) else 0
             gave_back = any(move.withdraw for move in self._gave_way)
@@ -148,14 +169,33 @@ class LoopManager:
         self._hand_offs = ()
         return taken
 
-    def _admit(self, name: str, lookup: Lookup) -> Outcome:
-        self._settle()
-        return self._do(Admit(name, self._state.tokens_left, lookup), schedule.IN_TURN)
+    def resend_length(self, num_prompt_tokens: int) -> int:
+        """The longest prefix that the same prompt could hit."""
+        world = self._state.world
+        return resend_length(num_prompt_tokens, world.hit_alignment, world.resend_margin)
+
+    @property
+    def coordinator(self) -> "LoopManager":
+        """What is asked for that length."""
+        return self
+
+    def _options_of(self, admission: _Admission | None) -> Options:
+        """What a call has to say beside its tokens."""
+        options = self._state.world.options
+        if not admission:
+            return Options(options.num_lookahead_tokens)
+        is_whole, has_scheduled = options.full_sequence_must_fit, admission.has_scheduled
+        return Options(options.num_lookahead_tokens, is_whole, has_scheduled)
+
+    def _admit(self, name: str, lookup: Lookup) -> _Admission:
+        left, has_scheduled = self._state.tokens_left, bool(self._state.work)
+        outcome = self._do(Admit(name, left, lookup), schedule.IN_TURN)
+        return _Admission(name, left, has_scheduled, outcome)
 
     def _settle(self) -> None:
         """After a lookup the scheduler asks for slots, unless the rules tell the request to wait."""
-        if self._looked_up and not isinstance(self._looked_up[2], Waits):
-            self._fail(chunk.PROGRESSES, f"{self._looked_up[0]} is told to wait")
+        if self._looked_up and not isinstance(self._looked_up.outcome, Waits):
+            self._fail(chunk.PROGRESSES, f"{self._looked_up.request} is told to wait")
         self._looked_up = None
 
     def _do(self, move: Move, clause: Clause) -> Outcome:

@@ -8,8 +8,9 @@ from pagedkv.conformance.loop import LoopState
 from pagedkv.invariants.breach import Breach
 from pagedkv.reference import Scheduler
 from pagedkv.reference.step import SchedulerOutput
+from pagedkv.spec import ValuePreconditionError
 from pagedkv.spec.clauses import schedule
-from pagedkv.spec.moves import Move, Settle, Submit
+from pagedkv.spec.moves import Finish, Move, Settle, Submit
 
 from .manager import LifeEnded, LoopManager, Play
 from .request import ServedRequest
@@ -42,6 +43,10 @@ class Service:
             policy=policy,
             use_eagle=world.use_eagle,
             max_in_flight_steps=world.options.max_in_flight,
+            num_lookahead_tokens=world.options.num_lookahead_tokens,
+            full_sequence_must_fit=world.options.full_sequence_must_fit,
+            resend_boundaries=world.options.resend_boundaries,
+            max_in_flight_tokens=world.options.max_in_flight_tokens,
         )
         self._flight: deque[SchedulerOutput] = deque()
 
@@ -50,7 +55,11 @@ class Service:
         made = self._state.world.prompts[prompt]
         request = ServedRequest(name, made.length, made.length)
         self._play(Submit(name, prompt))
-        self.scheduler.add_request(request, priority, len(made.tokens) - made.length)
+        try:
+            self.scheduler.add_request(request, priority, len(made.tokens) - made.length)
+        except ValuePreconditionError:
+            self._play(Finish(name))
+            raise
 
     def step(self) -> list[str]:
         """A pass, after which the oldest steps are settled that the next may not find in flight.

@@ -91,8 +91,7 @@ class Watch:
     def _may_ask(self, request: str) -> bool:
         life = self._state.lives[request]
         prompt = self._state.world.prompts[life.prompt]
-        # The last token of the output is read by nobody.
-        is_short = life.computed < max(prompt.length, len(prompt.tokens) - 1)
+        is_short = life.computed < prompt.num_to_compute
         move = Schedule(request, self._state.tokens_left)
         return is_short and request not in self._asked and is_enabled(self._state, move)
 

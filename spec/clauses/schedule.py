@@ -35,6 +35,12 @@ NEVER_FITS = Clause(
     "refused when it arrives; no other is.",
     "0.1",
 )
+ASKS_FOR_ALL = Clause(
+    "Schedule/asks_for_all",
+    "Each call asks for the places that draft models need beyond its tokens; an admission also asks for the "
+    "room of all its tokens where that is wanted, and says whether others are scheduled in the pass.",
+    "0.1",
+)
 WITHIN_BUDGET = Clause(
     "Schedule/within_budget",
     "A pass gives out no more tokens than its budget, and no more requests run than may.",

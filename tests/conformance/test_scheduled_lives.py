@@ -69,6 +69,7 @@ def test_everybody_is_served(name: str, number: int) -> None:
         came = [move.request for move in run.moves if isinstance(move, Submit)]
         assert sorted(came) == sorted(move.request for move in run.moves if isinstance(move, Finish))
         assert len(came) == 8
+        assert len(came) == 8
         preempted += sum(isinstance(move, Preempt) for move in run.moves)
     assert preempted > 0 or name == "impl"
 

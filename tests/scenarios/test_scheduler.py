@@ -383,6 +383,28 @@ def test_reserved_blocks_and_steps_in_flight_count_in_what_fits(side: ModuleType
     assert [scheduler(mamba, **limits).most_blocks(100) for limits in (at_once, in_flight)] == [3, 4]
 
 
+def test_lookahead_and_whole_sequences_count_in_what_fits(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT), num_blocks=6)
+    come(scheduler(manager, num_lookahead_tokens=3), "a", tokens=17, output=1)
+    with pytest.raises(ValuePreconditionError, match="needs up to 6 of 5 blocks"):
+        come(scheduler(manager, num_lookahead_tokens=4), "a", tokens=17, output=1)
+    # Nobody asks for places beyond the longest that a request can become.
+    come(scheduler(manager, num_lookahead_tokens=4, max_model_len=18), "a", tokens=17, output=1)
+    windows = deployment(side, window(UNIT, 6))
+    limits: dict[str, Any] = {"max_num_scheduled_tokens": 4, "full_sequence_must_fit": True}
+    whole, capped = (scheduler(windows, **limits, max_in_flight_tokens=n) for n in (None, 8))
+    # All its tokens are asked for; the manager may know that fewer are ever held: 13 in one more block.
+    assert (whole.most_blocks(100), capped.most_blocks(100)) == (25, 5)
+
+
+def test_room_for_all_tokens_is_asked_once(side: ModuleType) -> None:
+    # Eight blocks: b is admitted when a has gone, since the rest of its prompt would not fit beside it.
+    made = scheduler(deployment(side, attention(UNIT), num_blocks=8), full_sequence_must_fit=True)
+    come(made, "a", "b", tokens=16, output=1)
+    assert steps(made, 4) == [{"a": 12}, {"a": 4}, {"b": 12}, {"b": 4}]
+    assert serve(made) == 0
+
+
 def test_nobody_else_gives_way_while_blocks_come_back(side: ModuleType) -> None:
     manager = deployment(side, attention(UNIT), num_blocks=7)
     made = scheduler(manager, max_num_running_reqs=3, max_num_scheduled_tokens=24, max_in_flight_steps=1)

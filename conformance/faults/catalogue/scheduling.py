@@ -17,9 +17,10 @@ def _planted(
     new: str,
     clause: Clause,
     mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS,
+    options: tuple[str, ...] = (),
 ) -> PlantedFault:
     patch = Patch(f"reference/{file}.py", old, new)
-    return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE, mixes=mixes)
+    return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE, mixes=mixes, options=options)
 
 
 FAULTS = (
@@ -158,6 +159,65 @@ FAULTS = (
         "needed <= usable",
         "needed < usable",
         schedule.NEVER_FITS,
+    ),
+    _planted(
+        "takes-what-just-does-not-fit",
+        "A request that needs a block more than there are is taken.",
+        "A request waits for ever.",
+        "scheduler",
+        "needed <= usable",
+        "needed <= usable + 1",
+        schedule.NEVER_FITS,
+    ),
+    _planted(
+        "bound-forgets-lookahead",
+        "The places of draft models do not count in what a request may need.",
+        "A long request waits for ever for its last block.",
+        "scheduler_pass",
+        "min(num_tokens + self._num_lookahead_tokens, self.max_model_len)",
+        "num_tokens",
+        schedule.NEVER_FITS,
+        options=("num_lookahead_tokens",),
+    ),
+    _planted(
+        "lookahead-is-not-asked-for",
+        "No places are asked for draft models.",
+        "Drafts are written into blocks of others.",
+        "scheduler_pass",
+        '"num_lookahead_tokens": num_lookahead_tokens, "res',
+        '"num_lookahead_tokens": 0, "res',
+        schedule.ASKS_FOR_ALL,
+        options=("num_lookahead_tokens",),
+    ),
+    _planted(
+        "whole-sequences-are-not-asked-for",
+        "Requests are admitted as soon as their first chunk fits.",
+        "Long prompts take each other's blocks in turn.",
+        "scheduler_pass",
+        "**self._options, **self._admission,",
+        "**self._options,",
+        schedule.ASKS_FOR_ALL,
+        options=("full_sequence_must_fit",),
+    ),
+    _planted(
+        "watermark-is-not-asked-for",
+        "Every admission is told to be the first of its pass.",
+        "Admissions take the last blocks, and whoever runs gives way.",
+        "scheduler_pass",
+        '"has_scheduled_reqs": bool(self._scheduled)',
+        '"has_scheduled_reqs": False',
+        schedule.ASKS_FOR_ALL,
+        options=("watermark_percent",),
+    ),
+    _planted(
+        "chunks-pass-what-is-sent-again",
+        "No chunk ends where the same prompt could hit.",
+        "A prompt that is sent again is computed again.",
+        "scheduler_rules",
+        'if getattr(self, "resend_boundaries", False)',
+        "if False",
+        chunk.ENDS_ON_A_STATE,
+        options=("resend_boundaries",),
     ),
     _planted(
         "never-ends",
