@@ -235,7 +235,7 @@ class SchedulerPass(SchedulerRules):
     def _note(self, entry: Entry, start: int, num_new: int, block_ids: tuple[list[int], ...]) -> None:
         request = entry.request
         known = request.num_tokens + entry.num_awaited_tokens
-        drafts = entry.draft_token_ids[: max(0, start + num_new - known)]
+        drafts = entry.draft_token_ids = entry.draft_token_ids[: max(0, start + num_new - known)]
         is_sampled = start + num_new >= known and known < entry.max_num_tokens
         self._budget -= num_new
         self._scheduled[request.request_id] = Scheduled(

@@ -65,9 +65,9 @@ def world_of_run(
     draws = _draws(rng, mixes, subject, avoided, options)
     world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
-        # It knows neither encoders nor ranks, and gets no guesses and no loads.
+        # It knows neither encoders nor ranks, and gets no loads.
         prompts = tuple(replace(prompt, encoder_tokens=0) for prompt in world.prompts)
-        driven = replace(world.options, max_drafts=0, has_connector=False)
+        driven = replace(world.options, has_connector=False)
         world = replace(world, options=driven, prompts=prompts, dcp=1, pcp=1)
         # A pool that has just room for the longest request: nobody waits for ever in it either.
         longest = max(prompt.num_to_compute for prompt in prompts)

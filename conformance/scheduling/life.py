@@ -1,9 +1,10 @@
 """A life under the scheduler: random arrivals, priorities and aborts, until every request has ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from pagedkv.conformance.demand import most_blocks
+from pagedkv.conformance.enabled import most_drafts
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.subjects import Subject
 from pagedkv.invariants.breach import Breach
@@ -19,9 +20,12 @@ from .watch import Watch
 REQUESTS = 8
 """How many requests arrive in a life."""
 
+_NO_TOKEN = -1
+
 WATCHED = (
     schedule.NEVER_FITS,
     schedule.ASKS_FOR_ALL,
+    schedule.VERIFIES_DRAFTS,
     schedule.WITHIN_BUDGET,
     schedule.RUNNING_FIRST,
     schedule.IN_TURN,
@@ -52,6 +56,7 @@ class Serving:
             subject.can,
             subject.scheduler,
             "priority" if by_priority else "fcfs",
+            self._guess,
         )
         self._num_passes = 0
         self._passes_allowed = 0
@@ -87,6 +92,15 @@ class Serving:
         longest = world.max_model_len
         self._passes_allowed += (
             (len(self._state.lives) + 1) * (longest + 3) * (1 + world.options.max_in_flight)
+        )
+
+    def _guess(self, following: Sequence[int]) -> tuple[int, ...]:
+        """Some right and some wrong, perhaps more than there are tokens left."""
+        most = most_drafts(self._state.world)
+        number = self._rng.randint(0, most) if most else 0
+        return tuple(
+            following[i] if i < len(following) and self._rng.random() < 0.7 else _NO_TOKEN
+            for i in range(number)
         )
 
     def _play(self, move: Move) -> Outcome:

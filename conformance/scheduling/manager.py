@@ -1,6 +1,8 @@
 """A manager with the standard names whose calls are moves of the engine loop."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from operator import eq
 from typing import Any, NamedTuple, NoReturn
 
 from pagedkv.conformance.enabled import is_enabled
@@ -54,6 +56,11 @@ class _Admission(NamedTuple):
     outcome: Outcome
 
 
+def num_right(guesses: Sequence[int], tokens: Sequence[int]) -> int:
+    """How many guesses come before the first wrong one."""
+    return sum(1 for _ in takewhile(bool, map(eq, guesses, tokens)))
+
+
 class LoopManager:
     """What the scheduler is given in place of a manager.
 
@@ -71,6 +78,10 @@ class LoopManager:
         self._hand_offs: tuple[HandOffName, ...] = ()
         self.sent: dict[str, int] = {}
         """What the worker was sent at the end of the last pass: tokens by request."""
+        self.drafts: dict[str, tuple[int, ...]] = {}
+        """Those of them that were guessed."""
+        self.guesses: dict[str, tuple[int, ...]] = {}
+        """What is guessed of the tokens after the next one, by request."""
 
     def new_step_starts(self) -> None:
         """Open a pass."""
@@ -109,12 +120,14 @@ class LoopManager:
         wanted = self._options_of(admission)
         if options != wanted:
             self._fail(schedule.ASKS_FOR_ALL, f"{name} asks with {options}, and not with {wanted}")
-        outcome = admission.outcome if admission else self._do(Schedule(name, left), schedule.RUNNING_FIRST)
+        drafts = () if admission else self._drafts_of(name, left)
+        outcome = admission.outcome if admission else self._schedule(name, left, drafts)
         if not isinstance(outcome, Allocated) or outcome.num_new_tokens != num_new_tokens:
             allowed = outcome.num_new_tokens if isinstance(outcome, Allocated) else 0
             gave_back = any(move.withdraw for move in self._gave_way)
             keeps_back = gave_back and num_new_tokens < allowed
-            clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else chunk.ENDS_ON_A_STATE
+            other = schedule.VERIFIES_DRAFTS if self.guesses.get(name) else chunk.ENDS_ON_A_STATE
+            clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else other
             self._fail(clause, f"{name} asks for {num_new_tokens} tokens, and the rules give {allowed}")
         return None if outcome.rows is None else Slots(outcome.rows)
 
@@ -156,6 +169,9 @@ class LoopManager:
         """End the pass; the loop releases the ends of the copies itself."""
         self._settle()
         self.sent = {name: work.end - work.start for name, work in self._state.work.items()}
+        self.drafts = {
+            name: self.guesses.get(name, ())[: work.drafts] for name, work in self._state.work.items()
+        }
         outcome = self._do(EndPass(), schedule.SETTLED_IN_ORDER)
         assert isinstance(outcome, Stepped)
         self._hand_offs = outcome.hand_offs
@@ -191,6 +207,20 @@ class LoopManager:
         left, has_scheduled = self._state.tokens_left, bool(self._state.work)
         outcome = self._do(Admit(name, left, lookup), schedule.IN_TURN)
         return _Admission(name, left, has_scheduled, outcome)
+
+    def _schedule(self, name: str, left: int, drafts: tuple[int, ...]) -> Outcome:
+        life = self._state.lives[name]
+        following = self._state.world.prompts[life.prompt].tokens[life.num_tokens :]
+        move = Schedule(name, left, len(drafts), num_right(drafts, following))
+        return self._do(move, schedule.RUNNING_FIRST)
+
+    def _drafts_of(self, name: str, left: int) -> tuple[int, ...]:
+        """The guesses that its next step verifies: the next token is known, and nothing else in flight."""
+        life = self._state.lives[name]
+        prompt = self._state.world.prompts[life.prompt]
+        is_next = not life.in_flight and life.num_tokens - life.computed == 1
+        room = min(left - 1, prompt.num_to_compute - life.num_tokens)
+        return self.guesses.get(name, ())[: max(0, room)] if is_next else ()
 
     def _settle(self) -> None:
         """After a lookup the scheduler asks for slots, unless the rules tell the request to wait."""

@@ -1,7 +1,7 @@
 """The engine around the scheduler: requests arrive, the model gives the tokens of their prompts, they end."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pagedkv.conformance.loop import LoopState
@@ -9,10 +9,10 @@ from pagedkv.invariants.breach import Breach
 from pagedkv.reference import Scheduler
 from pagedkv.reference.step import SchedulerOutput
 from pagedkv.spec import ValuePreconditionError
-from pagedkv.spec.clauses import schedule
+from pagedkv.spec.clauses import Clause, schedule
 from pagedkv.spec.moves import Finish, Move, Settle, Submit
 
-from .manager import LifeEnded, LoopManager, Play
+from .manager import LifeEnded, LoopManager, Play, num_right
 from .request import ServedRequest
 
 
@@ -27,11 +27,13 @@ class Service:
         can: Callable[[Move], bool] = lambda move: True,
         make_scheduler: Callable[..., Any] = Scheduler,
         policy: str = "fcfs",
+        guess: Callable[[Sequence[int]], tuple[int, ...]] = lambda following: (),
     ) -> None:
-        """``can``: whether the manager has what a move asks for."""
+        """``can``: whether the manager has what a move asks for. ``guess``: of such tokens."""
         world = state.world
         self._state = state
         self._play = play
+        self._guess = guess
         self._manager = LoopManager(state, play, can)
         self.scheduler = make_scheduler(
             self._manager,
@@ -69,25 +71,35 @@ class Service:
         if not self.scheduler.requests:
             return self._settle()
         output = self.scheduler.schedule()
-        if output.num_scheduled_tokens != self._manager.sent:
-            because = (
-                f"the scheduler sends {output.num_scheduled_tokens}, and got slots for {self._manager.sent}"
-            )
-            raise LifeEnded(Breach(schedule.WITHDRAWS_ITS_PASS, because))
+        self._compare("sends", output.num_scheduled_tokens, self._manager.sent, schedule.WITHDRAWS_ITS_PASS)
+        drafts = {name: part.draft_token_ids for name, part in output.scheduled.items()}
+        self._compare("sends", drafts, self._manager.drafts, schedule.VERIFIES_DRAFTS)
         self._flight.append(output)
         is_full = len(self._flight) > self._state.world.options.max_in_flight
         return self._settle() if is_full else []
+
+    def _compare(self, does: str, here: object, there: object, clause: Clause) -> None:
+        if here != there:
+            raise LifeEnded(Breach(clause, f"the scheduler {does} {here}, and the loop has {there}"))
 
     def _settle(self) -> list[str]:
         output = self._flight.popleft()
         if self._state.world.options.max_in_flight:
             self._play(Settle())
-        sampled = {}
+        sampled: dict[str, Sequence[int]] = {}
+        guesses: dict[str, tuple[int, ...]] = dict.fromkeys(output.scheduled, ())
         for name, part in output.scheduled.items():
             # Who has ended since, or gave way, gets nothing.
             if part.is_sampled and name in self._state.lives:
                 tokens = self._state.world.prompts[self._state.lives[name].prompt].tokens
-                end = part.start + part.num_tokens
-                sampled[name] = tokens[end : end + 1]
-        ended: list[str] = self.scheduler.update_from_output(output, sampled)
+                following = tokens[part.start + part.num_tokens - len(part.draft_token_ids) :]
+                number = num_right(part.draft_token_ids, following) + 1
+                sampled[name], guesses[name] = following[:number], self._guess(following[number:])
+        self._manager.guesses.update(guesses)
+        ended: list[str] = self.scheduler.update_from_output(output, sampled, guesses)
+        computed = {
+            name: entry.request.num_computed_tokens for name, entry in self.scheduler.requests.items()
+        }
+        there = {name: self._state.lives[name].computed for name in computed if name in self._state.lives}
+        self._compare("goes on from", computed, there, schedule.VERIFIES_DRAFTS)
         return ended

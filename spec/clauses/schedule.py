@@ -41,6 +41,12 @@ ASKS_FOR_ALL = Clause(
     "room of all its tokens where that is wanted, and says whether others are scheduled in the pass.",
     "0.1",
 )
+VERIFIES_DRAFTS = Clause(
+    "Schedule/verifies_drafts",
+    "Guesses of the tokens after the next one are computed with it, as many as budget and output have room "
+    "for; those before the first wrong one are accepted, and the rest is computed again.",
+    "0.1",
+)
 WITHIN_BUDGET = Clause(
     "Schedule/within_budget",
     "A pass gives out no more tokens than its budget, and no more requests run than may.",

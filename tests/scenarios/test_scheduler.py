@@ -432,6 +432,14 @@ def test_drafts_need_their_step_settled(side: ModuleType) -> None:
     assert made.requests["a"].request.num_computed_tokens == 11
 
 
+def test_drafts_for_which_there_is_no_room_are_not_waited_for(side: ModuleType) -> None:
+    made = scheduler(deployment(side, attention(UNIT)), max_in_flight_steps=1, max_num_scheduled_tokens=1)
+    come(made, "a", tokens=1, output=4)
+    made.update_from_output(made.schedule(), {"a": [1]}, {"a": [2]})
+    outputs = [made.schedule(), made.schedule()]
+    assert [output.num_scheduled_tokens for output in outputs] == [{"a": 1}, {"a": 1}]
+
+
 def test_a_hit_that_nobody_completes_is_not_taken(side: ModuleType) -> None:
     class Lags(Spares):
         def get_computed_blocks_for_connector(self, asked: Request) -> tuple[Any, int, int, bool]:
