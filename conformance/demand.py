@@ -12,12 +12,17 @@ from pagedkv.spec.rules import demand
 from pagedkv.spec.rules.admission import admission_cap
 from pagedkv.spec.rules.reach import Reads
 from pagedkv.spec.rules.sizes import blocks_for
-from pagedkv.spec.world import WHOLE, Group, GroupKind
+from pagedkv.spec.world import WHOLE, Group, GroupKind, Prompt
 
 from .loop_state import LoopState
 
 _READS: dict[GroupKind, Reads] = {"window": "window", "chunk": "chunk", "mamba": "state"}
 """What others hold grows with the request, or with what its encoder made."""
+
+
+def most_blocks_for(world: World, prompt: Prompt) -> int:
+    """The most blocks that a request for the prompt ever needs, with those that sinks hold."""
+    return len(world.sinks) + most_blocks(world, prompt.num_to_compute, prompt.encoder_tokens)
 
 
 def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0) -> int:

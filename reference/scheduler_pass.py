@@ -48,9 +48,10 @@ class SchedulerPass(SchedulerRules):
         reserved_blocks: int = 0,
         resend_boundaries: bool = False,
         max_in_flight_tokens: int | None = None,
+        num_ranks: int = 1,
     ) -> None:
         specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
-        sizes = [spec.block_size for spec in specs]
+        sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
         self.kv_cache_manager = kv_cache_manager
         self.connector = connector
         self.max_model_len = max_model_len
@@ -65,7 +66,7 @@ class SchedulerPass(SchedulerRules):
             if isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align"
         ]
         self.cache_config = SimpleNamespace(block_size=max(states, default=0))
-        alignment = hit_alignment(specs, hash_block_size, lcm(*sizes), 1)
+        alignment = hit_alignment(specs, hash_block_size, lcm(*sizes), num_ranks)
         self.mamba_partial_cache_hit = alignment < self.cache_config.block_size
         self.resend_boundaries = resend_boundaries
         self.max_in_flight_steps = max_in_flight_steps
@@ -74,7 +75,7 @@ class SchedulerPass(SchedulerRules):
         self._options = {name: value for name, value in options.items() if value}
         self._admission = {"full_sequence_must_fit": True} if full_sequence_must_fit else {}
         self._max_in_flight_tokens = max_in_flight_tokens or max_model_len
-        self._specs, self._num_blocks = specs, kv_cache_config.num_blocks
+        self._specs, self._num_blocks = list(zip(specs, sizes, strict=True)), kv_cache_config.num_blocks
         self._num_lookahead_tokens, self._reserved_blocks = num_lookahead_tokens, reserved_blocks
 
         self.requests: dict[str, Entry] = {}
@@ -90,21 +91,24 @@ class SchedulerPass(SchedulerRules):
         self._admitted: list[str] = []
         self._preempted: list[str] = []
 
-    def most_blocks(self, num_tokens: int) -> int:
+    def most_blocks(self, num_tokens: int, num_encoder_tokens: int = 0) -> int:
         """The most blocks that a request of that length asks for at a time, alone and without a hit.
 
-        What sinks hold is counted with them; of what an encoder makes the scheduler knows nothing.
+        What sinks hold is counted with them.
         """
-        return sum(self._most_of(spec, num_tokens) for spec in self._specs)
+        return sum(
+            blocks_for(num_encoder_tokens, size)
+            if isinstance(spec, CrossAttentionSpec)
+            else self._most_of(spec, size, num_tokens)
+            for spec, size in self._specs
+        )
 
-    def _most_of(self, spec: KVCacheSpec, num_tokens: int) -> int:
+    def _most_of(self, spec: KVCacheSpec, block_size: int, num_tokens: int) -> int:
         manager, more, speculative = MANAGERS[type(spec)], 0, 0
         reads = manager.reads
         match spec:
-            case CrossAttentionSpec():
-                return 0
             case SinkFullAttentionSpec():
-                more = spec.sink_len // spec.block_size
+                more = spec.sink_len // block_size
             case MambaSpec(mamba_cache_mode="align"):
                 # Each step in flight may still read a state of its own.
                 speculative = spec.num_speculative_blocks + self.max_in_flight_steps
@@ -115,14 +119,14 @@ class SchedulerPass(SchedulerRules):
             reads,
             min(num_tokens + self._num_lookahead_tokens, self.max_model_len),
             manager.reach(spec),
-            spec.block_size,
+            block_size,
             most_tokens + self._num_lookahead_tokens,
             speculative,
         )
         cap = manager.admission_cap_of(spec, self._max_in_flight_tokens, self.max_model_len)
         if self._admission and cap is not None:
             # An admission asks for all its tokens, though some are let go before the last are computed.
-            most = max(most, min(blocks_for(num_tokens, spec.block_size), cap))
+            most = max(most, min(blocks_for(num_tokens, block_size), cap))
         return more + most
 
     # A pass
@@ -190,6 +194,8 @@ class SchedulerPass(SchedulerRules):
                 options = {**self._options, **self._admission, "has_scheduled_reqs": bool(self._scheduled)}
                 if num_external:
                     options["num_external_computed_tokens"] = num_external
+                if entry.num_encoder_tokens:
+                    options["num_encoder_tokens"] = entry.num_encoder_tokens
                 answer = manager.allocate_slots(request, num_new, hit, blocks, **options)
             if answer is None:
                 # A source and its copy may not fit together: then a pass without the hit will do.

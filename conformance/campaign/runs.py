@@ -7,7 +7,7 @@ from itertools import takewhile
 from random import Random
 from typing import Protocol
 
-from pagedkv.conformance.demand import most_blocks
+from pagedkv.conformance.demand import most_blocks_for
 from pagedkv.conformance.driver import choose_move
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.loop import is_enabled
@@ -65,13 +65,10 @@ def world_of_run(
     draws = _draws(rng, mixes, subject, avoided, options)
     world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
-        # It knows neither encoders nor ranks, and gets no loads.
-        prompts = tuple(replace(prompt, encoder_tokens=0) for prompt in world.prompts)
-        driven = replace(world.options, has_connector=False)
-        world = replace(world, options=driven, prompts=prompts, dcp=1, pcp=1)
+        # Nobody brings it loads.
+        world = replace(world, options=replace(world.options, has_connector=False))
         # A pool that has just room for the longest request: nobody waits for ever in it either.
-        longest = max(prompt.num_to_compute for prompt in prompts)
-        most = len(world.sinks) + most_blocks(world, longest)
+        most = max(most_blocks_for(world, prompt) for prompt in world.prompts)
         # And sometimes it never fits.
         tight = replace(world, num_blocks=1 + most + rng.choice((-1, 0, 0, 1, 2, 3)))
         roomy = replace(world, num_blocks=max(1 + most, world.num_blocks))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from pagedkv.conformance.demand import most_blocks
+from pagedkv.conformance.demand import most_blocks_for
 from pagedkv.conformance.enabled import most_drafts
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.subjects import Subject
@@ -84,7 +84,7 @@ class Serving:
             self._service.arrive(name, prompt, priority)
         except ValuePreconditionError as refusal:
             because = f"is refused: {refusal}"
-        needed = len(world.sinks) + most_blocks(world, world.prompts[prompt].num_to_compute)
+        needed = most_blocks_for(world, world.prompts[prompt])
         if (needed < world.num_blocks) != (because == "is taken"):
             told = f"{name} needs up to {needed} of {world.num_blocks - 1} blocks, and {because}"
             raise LifeEnded(Breach(schedule.NEVER_FITS, told))

@@ -41,6 +41,7 @@ class Options(NamedTuple):
     """What a call for slots says beside its tokens."""
 
     num_lookahead_tokens: int
+    num_encoder_tokens: int = 0
     full_sequence_must_fit: bool = False
     has_scheduled_reqs: bool = True
 
@@ -102,6 +103,7 @@ class LoopManager:
         num_new_computed_tokens: int = 0,
         new_computed_blocks: Slots | None = None,
         num_lookahead_tokens: int = 0,
+        num_encoder_tokens: int = 0,
         full_sequence_must_fit: bool = False,
         has_scheduled_reqs: bool = True,
     ) -> Slots | None:
@@ -116,7 +118,9 @@ class LoopManager:
             self._fail(schedule.WITHIN_BUDGET, f"{name} asks for {num_new_tokens} tokens of {left}")
         if not admission and not self._state.lives[name].is_running:
             admission = self._admit(name, "none")
-        options = Options(num_lookahead_tokens, full_sequence_must_fit, has_scheduled_reqs)
+        options = Options(
+            num_lookahead_tokens, num_encoder_tokens, full_sequence_must_fit, has_scheduled_reqs
+        )
         wanted = self._options_of(admission)
         if options != wanted:
             self._fail(schedule.ASKS_FOR_ALL, f"{name} asks with {options}, and not with {wanted}")
@@ -200,8 +204,9 @@ class LoopManager:
         options = self._state.world.options
         if not admission:
             return Options(options.num_lookahead_tokens)
+        made = self._state.world.prompts[self._state.lives[admission.request].prompt].encoder_tokens
         is_whole, has_scheduled = options.full_sequence_must_fit, admission.has_scheduled
-        return Options(options.num_lookahead_tokens, is_whole, has_scheduled)
+        return Options(options.num_lookahead_tokens, made, is_whole, has_scheduled)
 
     def _admit(self, name: str, lookup: Lookup) -> _Admission:
         left, has_scheduled = self._state.tokens_left, bool(self._state.work)

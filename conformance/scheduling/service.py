@@ -49,6 +49,7 @@ class Service:
             full_sequence_must_fit=world.options.full_sequence_must_fit,
             resend_boundaries=world.options.resend_boundaries,
             max_in_flight_tokens=world.options.max_in_flight_tokens,
+            num_ranks=world.num_ranks,
         )
         self._flight: deque[SchedulerOutput] = deque()
 
@@ -58,7 +59,8 @@ class Service:
         request = ServedRequest(name, made.length, made.length)
         self._play(Submit(name, prompt))
         try:
-            self.scheduler.add_request(request, priority, len(made.tokens) - made.length)
+            num_output, encoder = len(made.tokens) - made.length, made.encoder_tokens
+            self.scheduler.add_request(request, priority, num_output, encoder)
         except ValuePreconditionError:
             self._play(Finish(name))
             raise

@@ -37,8 +37,9 @@ NEVER_FITS = Clause(
 )
 ASKS_FOR_ALL = Clause(
     "Schedule/asks_for_all",
-    "Each call asks for the places that draft models need beyond its tokens; an admission also asks for the "
-    "room of all its tokens where that is wanted, and says whether others are scheduled in the pass.",
+    "Each call asks for the places that draft models need beyond its tokens; an admission also for those of "
+    "what an encoder made and, where that is wanted, for room for all its tokens, and it says whether others "
+    "are scheduled in the pass.",
     "0.1",
 )
 VERIFIES_DRAFTS = Clause(

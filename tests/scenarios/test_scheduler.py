@@ -341,8 +341,9 @@ def test_options_and_external_tokens_reach_the_manager(side: ModuleType) -> None
     manager = Asked(deployment(side, attention(UNIT)), ())
     options = {"num_lookahead_tokens": 2, "full_sequence_must_fit": True, "reserved_blocks": 3}
     made = scheduler(manager, connector=Connector(), **options)
-    come(made, "a")
+    made.add_request(request("a", words(8)), max_output_tokens=4, num_encoder_tokens=5)
     assert made.schedule().num_scheduled_tokens == {"a": 4}
+    options["num_encoder_tokens"] = 5
     assert asked == [{**options, "has_scheduled_reqs": False, "num_external_computed_tokens": UNIT}]
 
 
