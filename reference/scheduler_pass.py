@@ -18,7 +18,7 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import freeing
 from pagedkv.spec.rules.demand import most_blocks
-from pagedkv.spec.rules.sizes import blocks_for
+from pagedkv.spec.rules.sizes import blocks_for, floor_to
 
 from .coordinator import MANAGERS, hit_alignment
 from .queues import Entry, Policy, Queues
@@ -66,7 +66,8 @@ class SchedulerPass(SchedulerRules):
             if isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align"
         ]
         self.cache_config = SimpleNamespace(block_size=max(states, default=0))
-        alignment = hit_alignment(specs, hash_block_size, lcm(*sizes), num_ranks)
+        self._load_alignment = lcm(*sizes)
+        alignment = hit_alignment(specs, hash_block_size, self._load_alignment, num_ranks)
         self.mamba_partial_cache_hit = alignment < self.cache_config.block_size
         self.resend_boundaries = resend_boundaries
         self.max_in_flight_steps = max_in_flight_steps
@@ -211,16 +212,29 @@ class SchedulerPass(SchedulerRules):
             self._note(entry, start, num_new, manager.get_block_ids(request.request_id))
 
     def _look_up(self, request: Request) -> tuple[Any, int, int]:
-        """The hit and how many tokens after it the connector brings."""
-        manager, num_external = self.kv_cache_manager, 0
+        """The hit and how many tokens after it are loaded (clause Schedule/loads_from_blocks_on)."""
+        manager = self.kv_cache_manager
         blocks, hit, junction, diverged = self._get_local_prefix_cache_hit(request)
-        if self.connector is not None:
-            num_external = self.connector.get_num_new_matched_tokens(request, hit)
-        if diverged and not num_external:
+        num_external = self._num_matched(request, hit)
+        if diverged and not (num_external and self._lacks_states_only(blocks, hit)):
             # Nobody supplies what the lagging group lacks.
             blocks, hit, junction = manager.get_computed_blocks(request)
+            num_external = self._num_matched(request, hit)
         request.shared_prefix_boundary = junction
-        return blocks, hit, num_external
+        if num_external:
+            cut = floor_to(hit, self._load_alignment)
+            return manager.truncate_computed_blocks(blocks, cut), cut, num_external + hit - cut
+        return blocks, hit, 0
+
+    def _num_matched(self, request: Request, hit: int) -> int:
+        return self.connector.get_num_new_matched_tokens(request, hit) if self.connector is not None else 0
+
+    def _lacks_states_only(self, blocks: Any, hit: int) -> bool:
+        """Whether attention covers the hit, so that it can be cut."""
+        return all(
+            isinstance(spec, MambaSpec) or len(row) * size >= hit
+            for (spec, size), row in zip(self._specs, blocks.get_block_ids(), strict=True)
+        )
 
     def _chunk(self, entry: Entry, hit: int, num_external: int) -> int:
         """How many tokens after what is computed the entry gets now; not positive: it waits."""

@@ -18,7 +18,7 @@ from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
 from pagedkv.spec.event_names import EventName
-from pagedkv.spec.moves import EndPass, Finish, Loaded, Move, Preempt, Reset, Settle
+from pagedkv.spec.moves import EndPass, Finish, Loaded, Move, Reset, Settle
 from pagedkv.spec.outcomes import Outcome
 
 MOVES_PER_RUN = 120
@@ -65,8 +65,6 @@ def world_of_run(
     draws = _draws(rng, mixes, subject, avoided, options)
     world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
-        # Nobody brings it loads.
-        world = replace(world, options=replace(world.options, has_connector=False))
         # A pool that has just room for the longest request: nobody waits for ever in it either.
         most = max(most_blocks_for(world, prompt) for prompt in world.prompts)
         # And sometimes it never fits.
@@ -150,8 +148,6 @@ def replay_moves(subject: Subject, world: World, moves: Iterable[Move]) -> Run:
 def _scheduled(
     rng: Random, bout: Bout, subject: Subject, avoided: Avoids, before_move: Callable[[Move], None]
 ) -> Run:
-    withdrawal = Preempt("", withdraw=True)
-    can_withdraw = subject.can(withdrawal) and not avoided.move(withdrawal)
     played = _Played(bout)
 
     def play(move: Move) -> Outcome:
@@ -162,7 +158,7 @@ def _scheduled(
         return bout.outcome
 
     try:
-        Serving(rng, bout, subject, can_withdraw, play).serve()
+        Serving(rng, bout, lambda move: subject.can(move) and not avoided.move(move), subject, play).serve()
     except LifeEnded as end:
         return played.run(end.breaches)
     return played.run(())

@@ -1,6 +1,6 @@
 """A life under the scheduler: random arrivals, priorities and aborts, until every request has ended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from pagedkv.conformance.demand import most_blocks_for
@@ -10,9 +10,12 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import ValuePreconditionError
 from pagedkv.spec.clauses import schedule
-from pagedkv.spec.moves import EndPass, Move
+from pagedkv.spec.life import Life
+from pagedkv.spec.moves import Admit, EndPass, Move, Preempt
 from pagedkv.spec.outcomes import Allocated, Outcome
+from pagedkv.spec.world import STATES
 
+from .connector import Connector
 from .manager import LifeEnded, Play
 from .service import Service
 from .watch import Watch
@@ -26,6 +29,8 @@ WATCHED = (
     schedule.NEVER_FITS,
     schedule.ASKS_FOR_ALL,
     schedule.VERIFIES_DRAFTS,
+    schedule.LOOKUP_BY_CONNECTOR,
+    schedule.LOADS_FROM_BLOCKS_ON,
     schedule.WITHIN_BUDGET,
     schedule.RUNNING_FIRST,
     schedule.IN_TURN,
@@ -41,12 +46,14 @@ WATCHED = (
 class Serving:
     """One life. ``serve`` raises ``LifeEnded`` with what a move or the scheduler broke."""
 
-    def __init__(self, rng: Random, bout: Bout, subject: Subject, can_withdraw: bool, play: Play) -> None:
-        """``play`` does a move on the bout, and raises ``LifeEnded`` when it broke something."""
+    def __init__(
+        self, rng: Random, bout: Bout, can: Callable[[Move], bool], subject: Subject, play: Play
+    ) -> None:
+        """``can``: which moves may come; ``play`` does one, and raises ``LifeEnded`` for what that broke."""
         self._rng = rng
         self._state = bout.state
         self._do = play
-        by_priority = rng.random() < 0.6 and can_withdraw
+        by_priority = rng.random() < 0.6 and can(Preempt("", withdraw=True))
         max_running = rng.choice((1, 3, 4, 4))
         self._watch = Watch(bout.state, max_running, by_priority)
         self._service = Service(
@@ -57,6 +64,7 @@ class Serving:
             subject.scheduler,
             "priority" if by_priority else "fcfs",
             self._guess,
+            self._connector(can) if bout.world.options.has_connector else None,
         )
         self._num_passes = 0
         self._passes_allowed = 0
@@ -93,6 +101,15 @@ class Serving:
         self._passes_allowed += (
             (len(self._state.lives) + 1) * (longest + 3) * (1 + world.options.max_in_flight)
         )
+
+    def _connector(self, can: Callable[[Move], bool]) -> Connector:
+        groups = self._state.world.groups
+        may_lag = len(groups) > 1 and any(group.kind in STATES for group in groups)
+        takes_divergent = may_lag and can(Admit("", 1, "divergent")) and self._rng.random() < 0.5
+        return Connector(self._available, takes_divergent)
+
+    def _available(self, life: Life) -> int:
+        return self._rng.randrange(life.num_tokens) if self._rng.random() < 0.5 else 0
 
     def _guess(self, following: Sequence[int]) -> tuple[int, ...]:
         """Some right and some wrong, perhaps more than there are tokens left."""

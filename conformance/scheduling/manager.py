@@ -5,6 +5,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple, NoReturn
 
+from pagedkv.conformance.asking import taken_of
 from pagedkv.conformance.enabled import is_enabled
 from pagedkv.conformance.loop import LoopState
 from pagedkv.invariants.breach import Breach
@@ -14,6 +15,8 @@ from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Lookup, Move, 
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Stepped, Waits
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.snapshot import HandOffName, Rows
+
+from .connector import Connector
 
 Play = Callable[[Move], Outcome]
 """Does a move and answers what was answered; raises ``LifeEnded`` when that broke something."""
@@ -54,6 +57,8 @@ class _Admission(NamedTuple):
     """Tokens of the pass before that."""
     has_scheduled: bool
     """Whether others were scheduled before that."""
+    available: int
+    """Tokens that a connector has."""
     outcome: Outcome
 
 
@@ -69,10 +74,13 @@ class LoopManager:
     move is made by the lookup; the scheduler's own call then has to be the one that was made.
     """
 
-    def __init__(self, state: LoopState, play: Play, can: Callable[[Move], bool]) -> None:
+    def __init__(
+        self, state: LoopState, play: Play, can: Callable[[Move], bool], connector: Connector | None
+    ) -> None:
         self._state = state
         self._play = play
         self._can = can
+        self._connector = connector
         self._looked_up: _Admission | None = None
         self._gave_way: list[Preempt] = []
         """What was preempted in this pass."""
@@ -91,10 +99,21 @@ class LoopManager:
 
     def get_computed_blocks(self, request: Any) -> tuple[Slots, int, int]:
         """Admit the request, as far as the loop sees it."""
-        self._settle()
-        self._looked_up = self._admit(request.request_id, "common")
-        found = getattr(self._looked_up.outcome, "found", None) or Found(0, ())
+        found = self._look_up(request.request_id, "common")
         return Slots(found.rows), found.hit, found.junction
+
+    def get_computed_blocks_for_connector(self, request: Any) -> tuple[Slots, int, int, bool]:
+        """The same with the lookup per group."""
+        if self._connector is None or not self._connector.supports_divergent_local_hybrid_hits:
+            self._fail(
+                schedule.LOOKUP_BY_CONNECTOR, f"{request.request_id} is looked up per group, for nobody"
+            )
+        found = self._look_up(request.request_id, "divergent")
+        return Slots(found.rows), found.hit, found.junction, found.diverged
+
+    def truncate_computed_blocks(self, computed: Slots, num_tokens: int) -> Slots:
+        """The loop has cut the hit already, where that was due."""
+        return computed
 
     def allocate_slots(
         self,
@@ -103,6 +122,7 @@ class LoopManager:
         num_new_computed_tokens: int = 0,
         new_computed_blocks: Slots | None = None,
         num_lookahead_tokens: int = 0,
+        num_external_computed_tokens: int = 0,
         num_encoder_tokens: int = 0,
         full_sequence_must_fit: bool = False,
         has_scheduled_reqs: bool = True,
@@ -132,7 +152,13 @@ class LoopManager:
             keeps_back = gave_back and num_new_tokens < allowed
             other = schedule.VERIFIES_DRAFTS if self.guesses.get(name) else chunk.ENDS_ON_A_STATE
             clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else other
+            if isinstance(outcome, Waits) and outcome.found and outcome.found.diverged:
+                clause = schedule.LOOKUP_BY_CONNECTOR
             self._fail(clause, f"{name} asks for {num_new_tokens} tokens, and the rules give {allowed}")
+        taken = num_new_computed_tokens, num_external_computed_tokens
+        found = admission and outcome.found
+        if taken != taken_of(self._state, found, admission.available if found and admission else 0):
+            self._fail(schedule.LOADS_FROM_BLOCKS_ON, f"{name} takes {taken[0]} tokens and loads {taken[1]}")
         return None if outcome.rows is None else Slots(outcome.rows)
 
     def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
@@ -208,10 +234,16 @@ class LoopManager:
         is_whole, has_scheduled = options.full_sequence_must_fit, admission.has_scheduled
         return Options(options.num_lookahead_tokens, made, is_whole, has_scheduled)
 
-    def _admit(self, name: str, lookup: Lookup) -> _Admission:
+    def _look_up(self, name: str, lookup: Lookup) -> Found:
+        self._settle()
+        available = self._connector.available(self._state.lives[name]) if self._connector else 0
+        self._looked_up = self._admit(name, lookup, available)
+        return getattr(self._looked_up.outcome, "found", None) or Found(0, ())
+
+    def _admit(self, name: str, lookup: Lookup, available: int = 0) -> _Admission:
         left, has_scheduled = self._state.tokens_left, bool(self._state.work)
-        outcome = self._do(Admit(name, left, lookup), schedule.IN_TURN)
-        return _Admission(name, left, has_scheduled, outcome)
+        outcome = self._do(Admit(name, left, lookup, available), schedule.IN_TURN)
+        return _Admission(name, left, has_scheduled, available, outcome)
 
     def _schedule(self, name: str, left: int, drafts: tuple[int, ...]) -> Outcome:
         life = self._state.lives[name]

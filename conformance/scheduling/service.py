@@ -12,6 +12,7 @@ from pagedkv.spec import ValuePreconditionError
 from pagedkv.spec.clauses import Clause, schedule
 from pagedkv.spec.moves import Finish, Move, Settle, Submit
 
+from .connector import Connector
 from .manager import LifeEnded, LoopManager, Play, num_right
 from .request import ServedRequest
 
@@ -28,13 +29,14 @@ class Service:
         make_scheduler: Callable[..., Any] = Scheduler,
         policy: str = "fcfs",
         guess: Callable[[Sequence[int]], tuple[int, ...]] = lambda following: (),
+        connector: Connector | None = None,
     ) -> None:
         """``can``: whether the manager has what a move asks for. ``guess``: of such tokens."""
         world = state.world
         self._state = state
         self._play = play
         self._guess = guess
-        self._manager = LoopManager(state, play, can)
+        self._manager = LoopManager(state, play, can, connector)
         self.scheduler = make_scheduler(
             self._manager,
             world.kv_cache_config(),
@@ -43,6 +45,7 @@ class Service:
             max_num_running_reqs=max_running,
             max_num_scheduled_tokens=world.max_step_tokens,
             policy=policy,
+            connector=connector,
             use_eagle=world.use_eagle,
             max_in_flight_steps=world.options.max_in_flight,
             num_lookahead_tokens=world.options.num_lookahead_tokens,

@@ -73,12 +73,12 @@ class Watch:
                 self._asked.discard(self._refused)
                 self._refused, self._gave_way = "", True
             case Admit(request):
+                self._is_closed = not is_served
                 if is_served:
                     self._waiting.remove(request)
                     self._running.append(request)
                     self._asked.add(request)
                 else:
-                    self._is_closed = True
                     yield from self._after_refusal(request, outcome)
             case Finish(request):
                 (self._running if request in self._running else self._waiting).remove(request)

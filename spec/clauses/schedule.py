@@ -7,6 +7,12 @@ LOOKUP_BY_CONNECTOR = Clause(
     "Only a connector that can use them is given divergent hits.",
     "0.1",
 )
+LOADS_FROM_BLOCKS_ON = Clause(
+    "Schedule/loads_from_blocks_on",
+    "Where a connector has more than the hit, that is loaded: from where blocks of all groups last end "
+    "inside the hit, which is cut there.",
+    "0.1",
+)
 RELEASED_WHEN_PROCESSED = Clause(
     "Schedule/released_when_processed",
     "Ends of copies are released at once when their step is processed, else behind a fence.",

@@ -46,7 +46,7 @@ def served(world: World, scheduler: Callable[..., Any], seed: int) -> tuple[Brea
         return bout.outcome
 
     try:
-        Serving(Random(seed), bout, subject, True, play).serve()
+        Serving(Random(seed), bout, subject.can, subject, play).serve()
     except LifeEnded as end:
         return end.breaches
     return ()

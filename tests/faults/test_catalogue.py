@@ -32,7 +32,6 @@ ELSEWHERE = {
     "Config/drafts_within_a_block": "refused when a manager is made: tests of refusals",
     "Config/covered": "refused when a manager is made or called: tests of refusals",
     "Hash/canonical": "the bytes themselves: tests of hashing",
-    "Schedule/lookup_by_connector": "the scheduler of an engine: scenarios",
     "Schedule/released_when_processed": "the scheduler of an engine: scenarios",
     "Schedule/freed_in_order": "no fault of it is planted: scenarios",
     "Schedule/settled_in_order": "no fault of it is planted: scenarios",

@@ -446,13 +446,29 @@ def test_a_hit_that_nobody_completes_is_not_taken(side: ModuleType) -> None:
         def get_computed_blocks_for_connector(self, asked: Request) -> tuple[Any, int, int, bool]:
             return None, UNIT, 0, True
 
+    hits = []
+
     class BringsNothing(Connector):
         supports_divergent_local_hybrid_hits = True
 
         def get_num_new_matched_tokens(self, asked: Request, hit: int) -> int:
-            assert hit == UNIT
+            hits.append(hit)
             return 0
 
     made = scheduler(Lags(deployment(side, attention(UNIT)), ()), connector=BringsNothing())
     come(made, "a")
     assert steps(made, 1) == [{"a": 8}]
+    # It may have more than the common hit.
+    assert hits == [UNIT, 0]
+
+
+def test_a_load_begins_where_blocks_end(side: ModuleType) -> None:
+    manager = hybrid(side)
+    made = scheduler(manager, max_num_scheduled_tokens=2 * BLOCK)
+    prompt = words(2 * BLOCK + UNIT + 2)
+    made.add_request(request("a", prompt), max_output_tokens=1)
+    serve(made)
+    made.connector = Connector()
+    made.add_request(request("b", prompt), max_output_tokens=1)
+    # It has a unit more than the hit, which ends a unit inside a block: two are loaded.
+    assert made._look_up(made.requests["b"].request)[1:] == (2 * BLOCK, 2 * UNIT)

@@ -8,7 +8,7 @@ from pagedkv.spec.clauses import Clause, chunk, schedule
 _EVERYWHERE = "Every life under the scheduler may show it."
 
 
-def _planted(
+def planted(
     name: str,
     does: str,
     stands_for: str,
@@ -19,12 +19,13 @@ def _planted(
     mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS,
     options: tuple[str, ...] = (),
 ) -> PlantedFault:
+    """A fault of the scheduler, in a file of the model."""
     patch = Patch(f"reference/{file}.py", old, new)
     return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE, mixes=mixes, options=options)
 
 
 FAULTS = (
-    _planted(
+    planted(
         "split-tells-to-wait",
         "The chunk rule always answers 0.",
         "A model with aligned states hangs on a prompt.",
@@ -33,7 +34,7 @@ FAULTS = (
         "return 0 * chunk_tokens(",
         chunk.PROGRESSES,
     ),
-    _planted(
+    planted(
         "chunks-are-not-cut",
         "Models with states get the whole budget.",
         "States are kept where nobody looks for them.",
@@ -42,7 +43,7 @@ FAULTS = (
         "if True:",
         chunk.ENDS_ON_A_STATE,
     ),
-    _planted(
+    planted(
         "budget-is-not-spent",
         "Each request gets the whole budget.",
         "A step has more tokens than its buffers hold.",
@@ -51,7 +52,7 @@ FAULTS = (
         "self._budget -= 0",
         schedule.WITHIN_BUDGET,
     ),
-    _planted(
+    planted(
         "one-more-runs",
         "One more request runs than may.",
         "A step has more requests than its buffers hold.",
@@ -60,7 +61,7 @@ FAULTS = (
         "len(queues.running) <= self.max_num_running_reqs",
         schedule.WITHIN_BUDGET,
     ),
-    _planted(
+    planted(
         "latest-are-asked-first",
         "Those that run are asked from the last to the first.",
         "Old requests starve.",
@@ -69,7 +70,7 @@ FAULTS = (
         "for entry in self.queues.running[::-1]:",
         schedule.RUNNING_FIRST,
     ),
-    _planted(
+    planted(
         "asks-once",
         "Who was refused does not ask again after another gave way.",
         "Blocks are taken from one request and given to none.",
@@ -78,7 +79,7 @@ FAULTS = (
         "                self._preempt()\n                break\n",
         schedule.RUNNING_FIRST,
     ),
-    _planted(
+    planted(
         "preempted-come-back-last",
         "Who gave way waits behind all others.",
         "A preempted request waits while later ones run.",
@@ -87,7 +88,7 @@ FAULTS = (
         "self.waiting.append(entry)",
         schedule.IN_TURN,
     ),
-    _planted(
+    planted(
         "priorities-do-not-count",
         "Under priorities the order is that of arrival.",
         "An urgent request waits.",
@@ -96,7 +97,7 @@ FAULTS = (
         "insort(self.waiting, entry, key=lambda entry: entry.arrival)",
         schedule.IN_TURN,
     ),
-    _planted(
+    planted(
         "preempted-are-lost",
         "Who gave way is in no queue.",
         "A preempted request never answers.",
@@ -105,7 +106,7 @@ FAULTS = (
         "self.queues.running.remove(victim)",
         schedule.IN_TURN,
     ),
-    _planted(
+    planted(
         "first-gives-way",
         "The oldest gives way.",
         "Requests take each other's blocks in turn, and none ends.",
@@ -114,7 +115,7 @@ FAULTS = (
         "return iter(sorted",
         schedule.LAST_GIVES_WAY,
     ),
-    _planted(
+    planted(
         "victims-are-not-withdrawn",
         "Work of this pass is not withdrawn from who gives way.",
         "Keys stay that nobody fills.",
@@ -123,7 +124,7 @@ FAULTS = (
         "withdraw=False",
         schedule.WITHDRAWS_ITS_PASS,
     ),
-    _planted(
+    planted(
         "victims-are-sent",
         "Work of this pass is sent although it was withdrawn.",
         "A step writes into blocks of others.",
@@ -132,7 +133,7 @@ FAULTS = (
         "self._scheduled.get(request.request_id)",
         schedule.WITHDRAWS_ITS_PASS,
     ),
-    _planted(
+    planted(
         "budget-is-not-given-back",
         "The tokens of withdrawn work are lost for the pass.",
         "Steps are smaller than they may be.",
@@ -142,7 +143,7 @@ FAULTS = (
         schedule.WITHDRAWS_ITS_PASS,
         mixes=("full+mamba",),
     ),
-    _planted(
+    planted(
         "admits-after-preemption",
         "Requests are admitted in a pass in which one gave way.",
         "Requests take each other's blocks in turn.",
@@ -151,7 +152,7 @@ FAULTS = (
         "if self.queues.waiting:",
         schedule.NOBODY_AFTER_PREEMPTION,
     ),
-    _planted(
+    planted(
         "refuses-what-just-fits",
         "A request that needs the whole pool is refused.",
         "A request is refused that could be served.",
@@ -160,126 +161,7 @@ FAULTS = (
         "needed < usable",
         schedule.NEVER_FITS,
     ),
-    _planted(
-        "takes-what-just-does-not-fit",
-        "A request that needs a block more than there are is taken.",
-        "A request waits for ever.",
-        "scheduler",
-        "needed <= usable",
-        "needed <= usable + 1",
-        schedule.NEVER_FITS,
-    ),
-    _planted(
-        "bound-forgets-lookahead",
-        "The places of draft models do not count in what a request may need.",
-        "A long request waits for ever for its last block.",
-        "scheduler_pass",
-        "min(num_tokens + self._num_lookahead_tokens, self.max_model_len)",
-        "num_tokens",
-        schedule.NEVER_FITS,
-        options=("num_lookahead_tokens",),
-    ),
-    _planted(
-        "lookahead-is-not-asked-for",
-        "No places are asked for draft models.",
-        "Drafts are written into blocks of others.",
-        "scheduler_pass",
-        '"num_lookahead_tokens": num_lookahead_tokens, "res',
-        '"num_lookahead_tokens": 0, "res',
-        schedule.ASKS_FOR_ALL,
-        options=("num_lookahead_tokens",),
-    ),
-    _planted(
-        "whole-sequences-are-not-asked-for",
-        "Requests are admitted as soon as their first chunk fits.",
-        "Long prompts take each other's blocks in turn.",
-        "scheduler_pass",
-        "**self._options, **self._admission,",
-        "**self._options,",
-        schedule.ASKS_FOR_ALL,
-        options=("full_sequence_must_fit",),
-    ),
-    _planted(
-        "watermark-is-not-asked-for",
-        "Every admission is told to be the first of its pass.",
-        "Admissions take the last blocks, and whoever runs gives way.",
-        "scheduler_pass",
-        '"has_scheduled_reqs": bool(self._scheduled)',
-        '"has_scheduled_reqs": False',
-        schedule.ASKS_FOR_ALL,
-        options=("watermark_percent",),
-    ),
-    _planted(
-        "chunks-pass-what-is-sent-again",
-        "No chunk ends where the same prompt could hit.",
-        "A prompt that is sent again is computed again.",
-        "scheduler_rules",
-        'if getattr(self, "resend_boundaries", False)',
-        "if False",
-        chunk.ENDS_ON_A_STATE,
-        options=("resend_boundaries",),
-    ),
-    _planted(
-        "encoder-is-not-asked-for",
-        "No places are asked for what an encoder made.",
-        "Cross attention reads blocks of others.",
-        "scheduler_pass",
-        "if entry.num_encoder_tokens:",
-        "if False:",
-        schedule.ASKS_FOR_ALL,
-        mixes=("full+cross",),
-    ),
-    _planted(
-        "bound-forgets-the-encoder",
-        "What an encoder makes does not count in what a request may need.",
-        "A request with a long input waits for ever.",
-        "scheduler_pass",
-        "blocks_for(num_encoder_tokens, size)",
-        "0",
-        schedule.NEVER_FITS,
-        mixes=("full+cross",),
-    ),
-    _planted(
-        "bound-forgets-ranks",
-        "Blocks are counted as if one rank held them all.",
-        "A request is refused that could be served.",
-        "scheduler_pass",
-        "for spec, size in self._specs\n",
-        "for spec, size in ((spec, spec.block_size) for spec, _ in self._specs)\n",
-        schedule.NEVER_FITS,
-        mixes=("latent",),
-    ),
-    _planted(
-        "drafts-are-dropped",
-        "Guesses are not computed.",
-        "A draft model runs in vain.",
-        "scheduler_pass",
-        "known = request.num_tokens + entry.num_awaited_tokens + len(entry.draft_token_ids)",
-        "known = request.num_tokens + entry.num_awaited_tokens",
-        schedule.VERIFIES_DRAFTS,
-        options=("max_drafts",),
-    ),
-    _planted(
-        "drafts-pass-the-end",
-        "Guesses of tokens after the last are computed as well.",
-        "A step writes past the end of a table.",
-        "scheduler_pass",
-        "num_new = min(min(known, entry.num_tokens_to_compute) - start, self._budget)",
-        "num_new = min(known - start, self._budget)",
-        schedule.VERIFIES_DRAFTS,
-        options=("max_drafts",),
-    ),
-    _planted(
-        "wrong-drafts-stay",
-        "What was computed for a wrong guess counts as computed.",
-        "A request reads the KV of tokens that it does not have.",
-        "scheduler",
-        "request.num_computed_tokens -= len(part.draft_token_ids) - numbers[request_id]",
-        "request.num_computed_tokens -= 0",
-        schedule.VERIFIES_DRAFTS,
-        options=("max_drafts",),
-    ),
-    _planted(
+    planted(
         "never-ends",
         "A request with all its output goes on.",
         "Finished requests hold their blocks.",
