@@ -31,6 +31,10 @@ WATCHED = (
     schedule.VERIFIES_DRAFTS,
     schedule.LOOKUP_BY_CONNECTOR,
     schedule.LOADS_FROM_BLOCKS_ON,
+    schedule.RELEASED_WHEN_PROCESSED,
+    schedule.FREED_IN_ORDER,
+    schedule.SETTLED_IN_ORDER,
+    schedule.ARRIVES_ONCE,
     schedule.WITHIN_BUDGET,
     schedule.RUNNING_FIRST,
     schedule.IN_TURN,
@@ -81,6 +85,8 @@ class Serving:
                 arrived += 1
             if self._state.lives and rng.random() < 0.03:
                 scheduler.finish_requests([rng.choice(sorted(self._state.lives))])
+            if rng.random() < 0.05:
+                self._check(self._service.misuse())
             if scheduler.has_requests():
                 self._check(self._unfair_ends(self._service.step()))
                 self._check(self._waits())

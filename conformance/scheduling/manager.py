@@ -1,9 +1,7 @@
 """A manager with the standard names whose calls are moves of the engine loop."""
 
-from collections.abc import Callable, Sequence
-from itertools import takewhile
-from operator import eq
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from pagedkv.conformance.asking import taken_of
 from pagedkv.conformance.enabled import is_enabled
@@ -14,9 +12,11 @@ from pagedkv.spec.clauses import Clause, chunk, freeing, schedule
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Lookup, Move, Preempt, Schedule
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Stepped, Waits
 from pagedkv.spec.rules.caching import resend_length
-from pagedkv.spec.snapshot import HandOffName, Rows
+from pagedkv.spec.snapshot import HandOffName
 
+from .calls import Admission, Options, Slots, num_right
 from .connector import Connector
+from .pool import LoopPool
 
 Play = Callable[[Move], Outcome]
 """Does a move and answers what was answered; raises ``LifeEnded`` when that broke something."""
@@ -28,43 +28,6 @@ class LifeEnded(Exception):
     def __init__(self, *breaches: Breach) -> None:
         super().__init__(*breaches)
         self.breaches = breaches
-
-
-class Slots(NamedTuple):
-    """What an allocation or a lookup answers."""
-
-    rows: Rows
-
-    def get_block_ids(self) -> tuple[list[int], ...]:
-        """Per group."""
-        return tuple(list(row) for row in self.rows)
-
-
-class Options(NamedTuple):
-    """What a call for slots says beside its tokens."""
-
-    num_lookahead_tokens: int
-    num_encoder_tokens: int = 0
-    full_sequence_must_fit: bool = False
-    has_scheduled_reqs: bool = True
-
-
-class _Admission(NamedTuple):
-    """What was asked for who waits, and what was answered."""
-
-    request: str
-    left: int
-    """Tokens of the pass before that."""
-    has_scheduled: bool
-    """Whether others were scheduled before that."""
-    available: int
-    """Tokens that a connector has."""
-    outcome: Outcome
-
-
-def num_right(guesses: Sequence[int], tokens: Sequence[int]) -> int:
-    """How many guesses come before the first wrong one."""
-    return sum(1 for _ in takewhile(bool, map(eq, guesses, tokens)))
 
 
 class LoopManager:
@@ -81,7 +44,8 @@ class LoopManager:
         self._play = play
         self._can = can
         self._connector = connector
-        self._looked_up: _Admission | None = None
+        self.block_pool = LoopPool(state)
+        self._looked_up: Admission | None = None
         self._gave_way: list[Preempt] = []
         """What was preempted in this pass."""
         self._hand_offs: tuple[HandOffName, ...] = ()
@@ -166,9 +130,20 @@ class LoopManager:
         return Slots(self._state.work[request_id].rows).get_block_ids()
 
     def free(self, request: Any, withdraw: bool = False) -> None:
+        """Let the request go while no step is in flight."""
+        if self._state.flight:
+            self._fail(schedule.FREED_IN_ORDER, f"{request.request_id} is freed beside a step in flight")
+        self._let_go(request.request_id, withdraw)
+
+    def pop_blocks_for_free(self, request: Any, withdraw: bool = False) -> list[int]:
+        """The same beside steps in flight. Answers the blocks that the loop frees when they are settled."""
+        known = len(self._state.held)
+        self._let_go(request.request_id, withdraw)
+        return [block for entry in self._state.held[known:] for block in entry.blocks[::-1]]
+
+    def _let_go(self, name: str, withdraw: bool) -> None:
         """Preempt the request in a pass, end it between passes."""
         self._settle()
-        name = request.request_id
         if not self._state.in_pass:
             self._do(Finish(name), schedule.EVERYBODY_ENDS)
             return
@@ -182,21 +157,8 @@ class LoopManager:
         self._gave_way.append(move)
         self._play(move)
 
-    def pop_blocks_for_free(self, request: Any, withdraw: bool = False) -> list[Any]:
-        """The same with steps in flight; the loop frees the blocks itself when they are settled."""
-        self.free(request, withdraw)
-        return []
-
-    @property
-    def block_pool(self) -> "LoopManager":
-        """What is asked to free the blocks that were popped."""
-        return self
-
-    def free_blocks(self, blocks: Sequence[Any]) -> None:
-        """Nothing is left to free."""
-
-    def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[Any]]:
-        """End the pass; the loop releases the ends of the copies itself."""
+    def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[int]]:
+        """End the pass; the loop releases the ends of the copies itself, at once where none is in flight."""
         self._settle()
         self.sent = {name: work.end - work.start for name, work in self._state.work.items()}
         self.drafts = {
@@ -205,7 +167,10 @@ class LoopManager:
         outcome = self._do(EndPass(), schedule.SETTLED_IN_ORDER)
         assert isinstance(outcome, Stepped)
         self._hand_offs = outcome.hand_offs
-        return [KVCacheBlockCopy(*pair) for pair in outcome.copies], []
+        ends = tuple(block for pair in outcome.copies for block in pair)
+        if ends and not self._state.flight:
+            self.block_pool.is_due(ends)
+        return [KVCacheBlockCopy(*pair) for pair in outcome.copies], list(ends)
 
     def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
         """What the end of the pass handed over."""
@@ -225,7 +190,7 @@ class LoopManager:
         """What is asked for that length."""
         return self
 
-    def _options_of(self, admission: _Admission | None) -> Options:
+    def _options_of(self, admission: Admission | None) -> Options:
         """What a call has to say beside its tokens."""
         options = self._state.world.options
         if not admission:
@@ -240,10 +205,10 @@ class LoopManager:
         self._looked_up = self._admit(name, lookup, available)
         return getattr(self._looked_up.outcome, "found", None) or Found(0, ())
 
-    def _admit(self, name: str, lookup: Lookup, available: int = 0) -> _Admission:
+    def _admit(self, name: str, lookup: Lookup, available: int = 0) -> Admission:
         left, has_scheduled = self._state.tokens_left, bool(self._state.work)
         outcome = self._do(Admit(name, left, lookup, available), schedule.IN_TURN)
-        return _Admission(name, left, has_scheduled, available, outcome)
+        return Admission(name, left, has_scheduled, available, outcome)
 
     def _schedule(self, name: str, left: int, drafts: tuple[int, ...]) -> Outcome:
         life = self._state.lives[name]

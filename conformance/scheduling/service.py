@@ -1,7 +1,7 @@
 """The engine around the scheduler: requests arrive, the model gives the tokens of their prompts, they end."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pagedkv.conformance.loop import LoopState
@@ -12,8 +12,10 @@ from pagedkv.spec import ValuePreconditionError
 from pagedkv.spec.clauses import Clause, schedule
 from pagedkv.spec.moves import Finish, Move, Settle, Submit
 
+from .calls import num_right
 from .connector import Connector
-from .manager import LifeEnded, LoopManager, Play, num_right
+from .manager import LifeEnded, LoopManager, Play
+from .misuse import wrongly_taken
 from .request import ServedRequest
 
 
@@ -55,6 +57,8 @@ class Service:
             num_ranks=world.num_ranks,
         )
         self._flight: deque[SchedulerOutput] = deque()
+        self._settled: list[SchedulerOutput] = []
+        """The step that was settled last."""
 
     def arrive(self, name: str, prompt: int, priority: int = 0) -> None:
         """A request for a prompt. Raises ``ValuePreconditionError`` for one that the scheduler refuses."""
@@ -68,6 +72,10 @@ class Service:
             self._play(Finish(name))
             raise
 
+    def misuse(self) -> Iterator[Breach]:
+        """Ask the scheduler for what it has to refuse; what it does all the same."""
+        return wrongly_taken(self.scheduler, self._settled, [*self._flight][:1])
+
     def step(self) -> list[str]:
         """A pass, after which the oldest steps are settled that the next may not find in flight.
 
@@ -76,6 +84,7 @@ class Service:
         if not self.scheduler.requests:
             return self._settle()
         output = self.scheduler.schedule()
+        self._compare("frees", *self._manager.block_pool.take_calls(), schedule.RELEASED_WHEN_PROCESSED)
         self._compare("sends", output.num_scheduled_tokens, self._manager.sent, schedule.WITHDRAWS_ITS_PASS)
         drafts = {name: part.draft_token_ids for name, part in output.scheduled.items()}
         self._compare("sends", drafts, self._manager.drafts, schedule.VERIFIES_DRAFTS)
@@ -89,7 +98,9 @@ class Service:
 
     def _settle(self) -> list[str]:
         output = self._flight.popleft()
+        self._settled = [output]
         if self._state.world.options.max_in_flight:
+            self._manager.block_pool.is_settled()
             self._play(Settle())
         sampled: dict[str, Sequence[int]] = {}
         guesses: dict[str, tuple[int, ...]] = dict.fromkeys(output.scheduled, ())
@@ -102,6 +113,7 @@ class Service:
                 sampled[name], guesses[name] = following[:number], self._guess(following[number:])
         self._manager.guesses.update(guesses)
         ended: list[str] = self.scheduler.update_from_output(output, sampled, guesses)
+        self._compare("frees", *self._manager.block_pool.take_calls(), schedule.FREED_IN_ORDER)
         computed = {
             name: entry.request.num_computed_tokens for name, entry in self.scheduler.requests.items()
         }

@@ -35,9 +35,8 @@ class Watch:
 
     def before(self, move: Move) -> Iterator[Breach]:
         """What the scheduler breaks by choosing this move."""
-        # With blocks of others on their way back, it may wait for them.
-        waits = any(held.kind == "popped" for held in self._state.held)
-        if self._refused and not waits and not isinstance(move, Preempt):
+        # With blocks on their way back, it may wait for them.
+        if self._refused and not self._state.held and not isinstance(move, Preempt):
             yield Breach(
                 schedule.LAST_GIVES_WAY, f"{self._refused} got no slots, and nobody gives way but {move}"
             )
