@@ -28,7 +28,7 @@ class LoopPool:
         self.is_due(*(entry.blocks for entry in due(self._state.held, processed)))
 
     def take_calls(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """What the scheduler has freed since the last time, and what the loop; calls for none are left out."""
+        """What the scheduler has freed since the last time, and what the loop. Of none is no call."""
         here, there = ([blocks for blocks in calls if blocks] for calls in (self._freed, self._due))
         self._freed, self._due = [], []
         return here, there
