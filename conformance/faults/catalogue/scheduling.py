@@ -141,7 +141,8 @@ FAULTS = (
         "self._budget += part.num_tokens if part else 0",
         "self._budget += 0",
         schedule.WITHDRAWS_ITS_PASS,
-        mixes=("full+mamba",),
+        mixes=("full",),
+        options=("max_drafts",),
     ),
     planted(
         "admits-after-preemption",

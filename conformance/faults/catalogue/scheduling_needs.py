@@ -82,7 +82,7 @@ FAULTS = (
         "blocks_for(num_encoder_tokens, size)",
         "0",
         schedule.NEVER_FITS,
-        mixes=("full+cross",),
+        mixes=("cross",),
     ),
     planted(
         "bound-forgets-ranks",
@@ -113,6 +113,17 @@ FAULTS = (
         "if False:",
         schedule.LOOKUP_BY_CONNECTOR,
         mixes=("full+mamba",),
+        options=("has_connector",),
+    ),
+    planted(
+        "lagging-windows-are-taken",
+        "A hit that windows lag behind is cut where a load begins.",
+        "Layers with windows read what nobody has filled.",
+        "scheduler_pass",
+        "isinstance(spec, MambaSpec) or len(row) * size >= hit",
+        "True",
+        schedule.LOOKUP_BY_CONNECTOR,
+        mixes=("full+window+mamba", "full+chunk+mamba"),
         options=("has_connector",),
     ),
     planted(
