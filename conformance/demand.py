@@ -9,8 +9,10 @@ from pagedkv.spec.life import Life
 from pagedkv.spec.moves import Admit, Move, Schedule
 from pagedkv.spec.outcomes import Allocated, Outcome
 from pagedkv.spec.rules import demand
+from pagedkv.spec.rules.admission import admission_cap
 from pagedkv.spec.rules.reach import Reads
-from pagedkv.spec.world import WHOLE, GroupKind
+from pagedkv.spec.rules.sizes import blocks_for
+from pagedkv.spec.world import WHOLE, Group, GroupKind, Prompt
 
 from .loop_state import LoopState
 
@@ -18,21 +20,38 @@ _READS: dict[GroupKind, Reads] = {"window": "window", "chunk": "chunk", "mamba":
 """What others hold grows with the request, or with what its encoder made."""
 
 
+def most_blocks_for(world: World, prompt: Prompt) -> int:
+    """The most blocks that a request for the prompt ever needs, with those that sinks hold."""
+    return len(world.sinks) + most_blocks(world, prompt.num_to_compute, prompt.encoder_tokens)
+
+
 def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0) -> int:
-    """The most blocks that a request of ``num_tokens`` tokens holds at a time, apart from ends of copies."""
+    """The most blocks that a request of ``num_tokens`` tokens asks for at a time, without ends of copies."""
     per_block = sum(group.speculative for group in world.groups if group.kind in ("mamba-all", "mamba-none"))
     return per_block + sum(
-        demand.most_blocks(
-            _READS.get(group.kind, "prefix"),
-            encoder_tokens if group.kind == "cross" else num_tokens,
-            group.reach,
-            group.block_size,
-            world.max_step_tokens * (1 + world.options.max_in_flight),
-            # Each step in flight may still read a state of its own.
-            group.speculative + world.options.max_in_flight,
-        )
+        _most_of(world, group, encoder_tokens if group.kind == "cross" else num_tokens)
         for group in world.groups
     )
+
+
+def _most_of(world: World, group: Group, num_tokens: int) -> int:
+    reads, options = _READS.get(group.kind, "prefix"), world.options
+    ahead = 0 if group.kind == "cross" else options.num_lookahead_tokens
+    most = demand.most_blocks(
+        reads,
+        min(num_tokens + ahead, max(num_tokens, world.max_model_len)),
+        group.reach,
+        group.block_size,
+        world.max_step_tokens * (1 + options.max_in_flight) + ahead,
+        # Each step in flight may still read a state of its own.
+        group.speculative + options.max_in_flight,
+    )
+    in_flight = options.max_in_flight_tokens or world.max_model_len
+    cap = admission_cap(reads, group.reach, in_flight, world.max_model_len, group.block_size)
+    if options.full_sequence_must_fit and cap is not None:
+        # Counted with what is let go on the way.
+        most = max(most, min(blocks_for(num_tokens, group.block_size), cap))
+    return most
 
 
 def refused_alone(

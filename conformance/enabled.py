@@ -164,16 +164,20 @@ def _endings(state: LoopState, life: Life) -> list[int]:
 
 def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
     """Whether the next step can verify so many drafts: each has a place, in mamba groups for its state."""
-    world = state.world
+    return (
+        drafts <= most_drafts(state.world)
+        and not life.in_flight
+        and life.num_tokens - life.computed == 1
+        and life.num_tokens + drafts <= len(state.world.prompts[life.prompt].tokens)
+    )
+
+
+def most_drafts(world: World) -> int:
+    """The most drafts that a step verifies for a request."""
     # What drafts leave in states that are not aligned is not described.
     states = [group for group in world.groups if group.kind in STATES]
     places = [group.speculative if group.kind == "mamba" else 0 for group in states]
-    return (
-        drafts <= min([world.options.max_drafts, *places])
-        and not life.in_flight
-        and life.num_tokens - life.computed == 1
-        and life.num_tokens + drafts <= len(world.prompts[life.prompt].tokens)
-    )
+    return min([world.options.max_drafts, *places])
 
 
 def _goes_on(world: World, life: Life, prompt: int) -> bool:

@@ -19,6 +19,8 @@ class Entry:
     arrival: int
     max_num_tokens: int
     """Its length when it has all its output."""
+    num_encoder_tokens: int = 0
+    """What an encoder made of its input."""
     draft_token_ids: tuple[int, ...] = ()
     num_awaited_tokens: int = 0
     """Output tokens that steps in flight give."""

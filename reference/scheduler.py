@@ -16,14 +16,23 @@ class Scheduler(SchedulerPass):
     ``schedule`` makes a step, ``update_from_output`` settles it. Up to ``max_in_flight_steps`` steps may be
     unsettled when the next is made; blocks that they use are then kept until they are settled.
     ``num_lookahead_tokens``, ``full_sequence_must_fit`` and ``reserved_blocks`` are passed to the manager
-    where they are set. ``connector`` answers ``get_num_new_matched_tokens(request, hit)``: how many tokens
+    where they are set; ``max_in_flight_tokens`` and the ``num_ranks`` over which attention is spread are what
+    the manager was told. ``connector`` answers ``get_num_new_matched_tokens(request, hit)``: how many tokens
     after the hit it brings.
     """
 
     # Requests come and go
 
-    def add_request(self, request: Request, priority: int = 0, max_output_tokens: int | None = None) -> None:
+    def add_request(
+        self,
+        request: Request,
+        priority: int = 0,
+        max_output_tokens: int | None = None,
+        num_encoder_tokens: int = 0,
+    ) -> None:
         """Let the request wait. Of output it gets ``max_output_tokens``, or as many as the model allows.
+
+        Cross attention reads ``num_encoder_tokens`` tokens of an encoder.
 
         ValuePreconditionError for one that may not fit (clause Schedule/never_fits), for one that is known
         and for one that has begun elsewhere.
@@ -36,8 +45,8 @@ class Scheduler(SchedulerPass):
         )
         length = request.num_prompt_tokens + (max_output_tokens or 0)
         longest = self.max_model_len if max_output_tokens is None else length
-        entry = Entry(request, priority, self._num_arrived, max(length, longest))
-        needed = self.most_blocks(entry.num_tokens_to_compute)
+        entry = Entry(request, priority, self._num_arrived, max(length, longest), num_encoder_tokens)
+        needed = self.most_blocks(entry.num_tokens_to_compute, num_encoder_tokens)
         usable = self._num_blocks - 1 - self._reserved_blocks
         require(
             entry.max_num_tokens <= self.max_model_len and needed <= usable,

@@ -18,6 +18,7 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import freeing
 from pagedkv.spec.rules.demand import most_blocks
+from pagedkv.spec.rules.sizes import blocks_for, floor_to
 
 from .coordinator import MANAGERS, hit_alignment
 from .queues import Entry, Policy, Queues
@@ -46,9 +47,11 @@ class SchedulerPass(SchedulerRules):
         full_sequence_must_fit: bool = False,
         reserved_blocks: int = 0,
         resend_boundaries: bool = False,
+        max_in_flight_tokens: int | None = None,
+        num_ranks: int = 1,
     ) -> None:
         specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
-        sizes = [spec.block_size for spec in specs]
+        sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
         self.kv_cache_manager = kv_cache_manager
         self.connector = connector
         self.max_model_len = max_model_len
@@ -63,18 +66,17 @@ class SchedulerPass(SchedulerRules):
             if isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align"
         ]
         self.cache_config = SimpleNamespace(block_size=max(states, default=0))
-        alignment = hit_alignment(specs, hash_block_size, lcm(*sizes), 1)
+        self._load_alignment = lcm(*sizes)
+        alignment = hit_alignment(specs, hash_block_size, self._load_alignment, num_ranks)
         self.mamba_partial_cache_hit = alignment < self.cache_config.block_size
         self.resend_boundaries = resend_boundaries
         self.max_in_flight_steps = max_in_flight_steps
         self.defer_block_free = max_in_flight_steps > 0
-        options = {
-            "num_lookahead_tokens": num_lookahead_tokens,
-            "full_sequence_must_fit": full_sequence_must_fit,
-            "reserved_blocks": reserved_blocks,
-        }
+        options = {"num_lookahead_tokens": num_lookahead_tokens, "reserved_blocks": reserved_blocks}
         self._options = {name: value for name, value in options.items() if value}
-        self._specs, self._num_blocks = specs, kv_cache_config.num_blocks
+        self._admission = {"full_sequence_must_fit": True} if full_sequence_must_fit else {}
+        self._max_in_flight_tokens = max_in_flight_tokens or max_model_len
+        self._specs, self._num_blocks = list(zip(specs, sizes, strict=True)), kv_cache_config.num_blocks
         self._num_lookahead_tokens, self._reserved_blocks = num_lookahead_tokens, reserved_blocks
 
         self.requests: dict[str, Entry] = {}
@@ -90,34 +92,43 @@ class SchedulerPass(SchedulerRules):
         self._admitted: list[str] = []
         self._preempted: list[str] = []
 
-    def most_blocks(self, num_tokens: int) -> int:
-        """The most blocks that a request of that length holds at a time, alone and without a hit.
+    def most_blocks(self, num_tokens: int, num_encoder_tokens: int = 0) -> int:
+        """The most blocks that a request of that length asks for at a time, alone and without a hit.
 
-        What sinks hold is counted with them; of what an encoder makes the scheduler knows nothing.
+        What sinks hold is counted with them.
         """
-        return sum(self._most_of(spec, num_tokens) for spec in self._specs)
+        return sum(
+            blocks_for(num_encoder_tokens, size)
+            if isinstance(spec, CrossAttentionSpec)
+            else self._most_of(spec, size, num_tokens)
+            for spec, size in self._specs
+        )
 
-    def _most_of(self, spec: KVCacheSpec, num_tokens: int) -> int:
-        reads, more, speculative = MANAGERS[type(spec)].reads, 0, 0
+    def _most_of(self, spec: KVCacheSpec, block_size: int, num_tokens: int) -> int:
+        manager, more, speculative = MANAGERS[type(spec)], 0, 0
+        reads = manager.reads
         match spec:
-            case CrossAttentionSpec():
-                return 0
             case SinkFullAttentionSpec():
-                more = spec.sink_len // spec.block_size
+                more = spec.sink_len // block_size
             case MambaSpec(mamba_cache_mode="align"):
                 # Each step in flight may still read a state of its own.
                 speculative = spec.num_speculative_blocks + self.max_in_flight_steps
             case MambaSpec():
                 reads, more = "prefix", spec.num_speculative_blocks
         most_tokens = self.max_num_scheduled_tokens * (1 + self.max_in_flight_steps)
-        return more + most_blocks(
+        most = most_blocks(
             reads,
-            num_tokens + self._num_lookahead_tokens,
-            MANAGERS[type(spec)].reach(spec),
-            spec.block_size,
+            min(num_tokens + self._num_lookahead_tokens, self.max_model_len),
+            manager.reach(spec),
+            block_size,
             most_tokens + self._num_lookahead_tokens,
             speculative,
         )
+        cap = manager.admission_cap_of(spec, self._max_in_flight_tokens, self.max_model_len)
+        if self._admission and cap is not None:
+            # An admission asks for all its tokens, though some are let go before the last are computed.
+            most = max(most, min(blocks_for(num_tokens, block_size), cap))
+        return more + most
 
     # A pass
 
@@ -181,9 +192,11 @@ class SchedulerPass(SchedulerRules):
             num_new = self._chunk(entry, hit, num_external)
             answer = None
             if num_new > 0:
-                options = {**self._options, "has_scheduled_reqs": bool(self._scheduled)}
+                options = {**self._options, **self._admission, "has_scheduled_reqs": bool(self._scheduled)}
                 if num_external:
                     options["num_external_computed_tokens"] = num_external
+                if entry.num_encoder_tokens:
+                    options["num_encoder_tokens"] = entry.num_encoder_tokens
                 answer = manager.allocate_slots(request, num_new, hit, blocks, **options)
             if answer is None:
                 # A source and its copy may not fit together: then a pass without the hit will do.
@@ -199,16 +212,29 @@ class SchedulerPass(SchedulerRules):
             self._note(entry, start, num_new, manager.get_block_ids(request.request_id))
 
     def _look_up(self, request: Request) -> tuple[Any, int, int]:
-        """The hit and how many tokens after it the connector brings."""
-        manager, num_external = self.kv_cache_manager, 0
+        """The hit and how many tokens after it are loaded (clause Schedule/loads_from_blocks_on)."""
+        manager = self.kv_cache_manager
         blocks, hit, junction, diverged = self._get_local_prefix_cache_hit(request)
-        if self.connector is not None:
-            num_external = self.connector.get_num_new_matched_tokens(request, hit)
-        if diverged and not num_external:
+        num_external = self._num_matched(request, hit)
+        if diverged and not (num_external and self._lacks_states_only(blocks, hit)):
             # Nobody supplies what the lagging group lacks.
             blocks, hit, junction = manager.get_computed_blocks(request)
+            num_external = self._num_matched(request, hit)
         request.shared_prefix_boundary = junction
-        return blocks, hit, num_external
+        if num_external:
+            cut = floor_to(hit, self._load_alignment)
+            return manager.truncate_computed_blocks(blocks, cut), cut, num_external + hit - cut
+        return blocks, hit, 0
+
+    def _num_matched(self, request: Request, hit: int) -> int:
+        return self.connector.get_num_new_matched_tokens(request, hit) if self.connector is not None else 0
+
+    def _lacks_states_only(self, blocks: Any, hit: int) -> bool:
+        """Whether attention covers the hit, so that it can be cut."""
+        return all(
+            isinstance(spec, MambaSpec) or len(row) * size >= hit
+            for (spec, size), row in zip(self._specs, blocks.get_block_ids(), strict=True)
+        )
 
     def _chunk(self, entry: Entry, hit: int, num_external: int) -> int:
         """How many tokens after what is computed the entry gets now; not positive: it waits."""
@@ -229,7 +255,7 @@ class SchedulerPass(SchedulerRules):
     def _note(self, entry: Entry, start: int, num_new: int, block_ids: tuple[list[int], ...]) -> None:
         request = entry.request
         known = request.num_tokens + entry.num_awaited_tokens
-        drafts = entry.draft_token_ids[: max(0, start + num_new - known)]
+        drafts = entry.draft_token_ids = entry.draft_token_ids[: max(0, start + num_new - known)]
         is_sampled = start + num_new >= known and known < entry.max_num_tokens
         self._budget -= num_new
         self._scheduled[request.request_id] = Scheduled(

@@ -108,6 +108,11 @@ class Prompt:
     encoder_tokens: int = 0
     """Positions of the encoder's output that groups of cross attention hold for the request."""
 
+    @property
+    def num_to_compute(self) -> int:
+        """Tokens that steps compute of it: the last one of the output is read by nobody."""
+        return max(self.length, len(self.tokens) - 1)
+
     def features(self, start: int = 0) -> list[MultiModalFeature]:
         """The images that begin at ``start`` or later, as a request carries them."""
         return [MultiModalFeature(i.identifier, i.offset, i.length) for i in self.images if i.offset >= start]

@@ -7,7 +7,7 @@ from itertools import takewhile
 from random import Random
 from typing import Protocol
 
-from pagedkv.conformance.demand import most_blocks
+from pagedkv.conformance.demand import most_blocks_for
 from pagedkv.conformance.driver import choose_move
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.loop import is_enabled
@@ -18,9 +18,8 @@ from pagedkv.conformance.worlds import random_world
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import World
 from pagedkv.spec.event_names import EventName
-from pagedkv.spec.moves import EndPass, Finish, Loaded, Move, Preempt, Reset, Settle
+from pagedkv.spec.moves import EndPass, Finish, Loaded, Move, Reset, Settle
 from pagedkv.spec.outcomes import Outcome
-from pagedkv.spec.world import Options
 
 MOVES_PER_RUN = 120
 RUNS_PER_SCHEDULED = 4
@@ -66,14 +65,10 @@ def world_of_run(
     draws = _draws(rng, mixes, subject, avoided, options)
     world = next(world for world, refusal in draws if not refusal)
     if is_scheduled(number):
-        # It knows neither encoders nor ranks.
-        prompts = tuple(replace(prompt, encoder_tokens=0) for prompt in world.prompts)
-        steps = Options(max_in_flight=world.options.max_in_flight)
-        world = replace(world, options=steps, prompts=prompts, dcp=1, pcp=1)
         # A pool that has just room for the longest request: nobody waits for ever in it either.
-        longest = max(max(prompt.length, len(prompt.tokens) - 1) for prompt in prompts)
-        most = len(world.sinks) + most_blocks(world, longest)
-        tight = replace(world, num_blocks=1 + most + rng.randrange(4))
+        most = max(most_blocks_for(world, prompt) for prompt in world.prompts)
+        # And sometimes it never fits.
+        tight = replace(world, num_blocks=1 + most + rng.choice((-1, 0, 0, 1, 2, 3)))
         roomy = replace(world, num_blocks=max(1 + most, world.num_blocks))
         world = roomy if subject.refuses(tight) or rng.random() < 0.3 else tight
     return rng, world
@@ -153,8 +148,6 @@ def replay_moves(subject: Subject, world: World, moves: Iterable[Move]) -> Run:
 def _scheduled(
     rng: Random, bout: Bout, subject: Subject, avoided: Avoids, before_move: Callable[[Move], None]
 ) -> Run:
-    withdrawal = Preempt("", withdraw=True)
-    can_withdraw = subject.can(withdrawal) and not avoided.move(withdrawal)
     played = _Played(bout)
 
     def play(move: Move) -> Outcome:
@@ -165,7 +158,7 @@ def _scheduled(
         return bout.outcome
 
     try:
-        Serving(rng, bout, subject, can_withdraw, play).serve()
+        Serving(rng, bout, lambda move: subject.can(move) and not avoided.move(move), subject, play).serve()
     except LifeEnded as end:
         return played.run(end.breaches)
     return played.run(())

@@ -91,7 +91,7 @@ def _runs(
     """The runs of a campaign, until they have spent the budget; all, or those under the scheduler."""
     number = operations = 0
     while operations < budget:
-        # Under the scheduler worlds lose most of their options.
+        # Moves at random show what an option does to a manager in fewer operations.
         if is_scheduled(number) if only_scheduled else not (options and is_scheduled(number)):
             run = random_run(subject, seed, number, mixes, avoided, options=options)
             operations += run.operations

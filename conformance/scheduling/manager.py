@@ -1,8 +1,9 @@
 """A manager with the standard names whose calls are moves of the engine loop."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
+from pagedkv.conformance.asking import taken_of
 from pagedkv.conformance.enabled import is_enabled
 from pagedkv.conformance.loop import LoopState
 from pagedkv.invariants.breach import Breach
@@ -10,7 +11,12 @@ from pagedkv.spec import KVCacheBlockCopy, PreconditionError
 from pagedkv.spec.clauses import Clause, chunk, freeing, schedule
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Lookup, Move, Preempt, Schedule
 from pagedkv.spec.outcomes import Allocated, Found, Outcome, Stepped, Waits
-from pagedkv.spec.snapshot import HandOffName, Rows
+from pagedkv.spec.rules.caching import resend_length
+from pagedkv.spec.snapshot import HandOffName
+
+from .calls import Admission, Options, Slots, num_right
+from .connector import Connector
+from .pool import LoopPool
 
 Play = Callable[[Move], Outcome]
 """Does a move and answers what was answered; raises ``LifeEnded`` when that broke something."""
@@ -24,16 +30,6 @@ class LifeEnded(Exception):
         self.breaches = breaches
 
 
-class Slots(NamedTuple):
-    """What an allocation or a lookup answers."""
-
-    rows: Rows
-
-    def get_block_ids(self) -> tuple[list[int], ...]:
-        """Per group."""
-        return tuple(list(row) for row in self.rows)
-
-
 class LoopManager:
     """What the scheduler is given in place of a manager.
 
@@ -41,17 +37,24 @@ class LoopManager:
     move is made by the lookup; the scheduler's own call then has to be the one that was made.
     """
 
-    def __init__(self, state: LoopState, play: Play, can: Callable[[Move], bool]) -> None:
+    def __init__(
+        self, state: LoopState, play: Play, can: Callable[[Move], bool], connector: Connector | None
+    ) -> None:
         self._state = state
         self._play = play
         self._can = can
-        self._looked_up: tuple[str, int, Outcome] | None = None
-        """Who was, with how many tokens left, and what was answered."""
+        self._connector = connector
+        self.block_pool = LoopPool(state)
+        self._looked_up: Admission | None = None
         self._gave_way: list[Preempt] = []
         """What was preempted in this pass."""
         self._hand_offs: tuple[HandOffName, ...] = ()
         self.sent: dict[str, int] = {}
         """What the worker was sent at the end of the last pass: tokens by request."""
+        self.drafts: dict[str, tuple[int, ...]] = {}
+        """Those of them that were guessed."""
+        self.guesses: dict[str, tuple[int, ...]] = {}
+        """What is guessed of the tokens after the next one, by request."""
 
     def new_step_starts(self) -> None:
         """Open a pass."""
@@ -60,11 +63,21 @@ class LoopManager:
 
     def get_computed_blocks(self, request: Any) -> tuple[Slots, int, int]:
         """Admit the request, as far as the loop sees it."""
-        left = self._state.tokens_left
-        outcome = self._admit(request.request_id, "common")
-        self._looked_up = request.request_id, left, outcome
-        found = getattr(outcome, "found", None) or Found(0, ())
+        found = self._look_up(request.request_id, "common")
         return Slots(found.rows), found.hit, found.junction
+
+    def get_computed_blocks_for_connector(self, request: Any) -> tuple[Slots, int, int, bool]:
+        """The same with the lookup per group."""
+        if self._connector is None or not self._connector.supports_divergent_local_hybrid_hits:
+            self._fail(
+                schedule.LOOKUP_BY_CONNECTOR, f"{request.request_id} is looked up per group, for nobody"
+            )
+        found = self._look_up(request.request_id, "divergent")
+        return Slots(found.rows), found.hit, found.junction, found.diverged
+
+    def truncate_computed_blocks(self, computed: Slots, num_tokens: int) -> Slots:
+        """The loop has cut the hit already, where that was due."""
+        return computed
 
     def allocate_slots(
         self,
@@ -72,29 +85,44 @@ class LoopManager:
         num_new_tokens: int,
         num_new_computed_tokens: int = 0,
         new_computed_blocks: Slots | None = None,
+        num_lookahead_tokens: int = 0,
+        num_external_computed_tokens: int = 0,
+        num_encoder_tokens: int = 0,
+        full_sequence_must_fit: bool = False,
         has_scheduled_reqs: bool = True,
     ) -> Slots | None:
         """Ask slots for the request, which the loop does with as many tokens as the rules give."""
-        name, left, answered = request.request_id, self._state.tokens_left, None
-        if self._looked_up:
-            asker, left, answered = self._looked_up
-            self._looked_up = None
-            if asker != name:
-                self._fail(schedule.IN_TURN, f"{asker} is looked up, and {name} asks for slots")
+        name, left = request.request_id, self._state.tokens_left
+        admission, self._looked_up = self._looked_up, None
+        if admission:
+            left = admission.left
+            if admission.request != name:
+                self._fail(schedule.IN_TURN, f"{admission.request} is looked up, and {name} asks for slots")
         if num_new_tokens > left:
             self._fail(schedule.WITHIN_BUDGET, f"{name} asks for {num_new_tokens} tokens of {left}")
-        if answered:
-            outcome = answered
-        elif self._state.lives[name].is_running:
-            outcome = self._do(Schedule(name, left), schedule.RUNNING_FIRST)
-        else:
-            outcome = self._admit(name, "none")
+        if not admission and not self._state.lives[name].is_running:
+            admission = self._admit(name, "none")
+        options = Options(
+            num_lookahead_tokens, num_encoder_tokens, full_sequence_must_fit, has_scheduled_reqs
+        )
+        wanted = self._options_of(admission)
+        if options != wanted:
+            self._fail(schedule.ASKS_FOR_ALL, f"{name} asks with {options}, and not with {wanted}")
+        drafts = () if admission else self._drafts_of(name, left)
+        outcome = admission.outcome if admission else self._schedule(name, left, drafts)
         if not isinstance(outcome, Allocated) or outcome.num_new_tokens != num_new_tokens:
             allowed = outcome.num_new_tokens if isinstance(outcome, Allocated) else 0
             gave_back = any(move.withdraw for move in self._gave_way)
             keeps_back = gave_back and num_new_tokens < allowed
-            clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else chunk.ENDS_ON_A_STATE
+            other = schedule.VERIFIES_DRAFTS if self.guesses.get(name) else chunk.ENDS_ON_A_STATE
+            clause = schedule.WITHDRAWS_ITS_PASS if keeps_back else other
+            if isinstance(outcome, Waits) and outcome.found and outcome.found.diverged:
+                clause = schedule.LOOKUP_BY_CONNECTOR
             self._fail(clause, f"{name} asks for {num_new_tokens} tokens, and the rules give {allowed}")
+        taken = num_new_computed_tokens, num_external_computed_tokens
+        found = admission and outcome.found
+        if taken != taken_of(self._state, found, admission.available if found and admission else 0):
+            self._fail(schedule.LOADS_FROM_BLOCKS_ON, f"{name} takes {taken[0]} tokens and loads {taken[1]}")
         return None if outcome.rows is None else Slots(outcome.rows)
 
     def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
@@ -102,9 +130,20 @@ class LoopManager:
         return Slots(self._state.work[request_id].rows).get_block_ids()
 
     def free(self, request: Any, withdraw: bool = False) -> None:
+        """Let the request go while no step is in flight."""
+        if self._state.flight:
+            self._fail(schedule.FREED_IN_ORDER, f"{request.request_id} is freed beside a step in flight")
+        self._let_go(request.request_id, withdraw)
+
+    def pop_blocks_for_free(self, request: Any, withdraw: bool = False) -> list[int]:
+        """The same beside steps in flight. Answers the blocks that the loop frees when they are settled."""
+        known = len(self._state.held)
+        self._let_go(request.request_id, withdraw)
+        return [block for entry in self._state.held[known:] for block in entry.blocks[::-1]]
+
+    def _let_go(self, name: str, withdraw: bool) -> None:
         """Preempt the request in a pass, end it between passes."""
         self._settle()
-        name = request.request_id
         if not self._state.in_pass:
             self._do(Finish(name), schedule.EVERYBODY_ENDS)
             return
@@ -118,27 +157,20 @@ class LoopManager:
         self._gave_way.append(move)
         self._play(move)
 
-    def pop_blocks_for_free(self, request: Any, withdraw: bool = False) -> list[Any]:
-        """The same with steps in flight; the loop frees the blocks itself when they are settled."""
-        self.free(request, withdraw)
-        return []
-
-    @property
-    def block_pool(self) -> "LoopManager":
-        """What is asked to free the blocks that were popped."""
-        return self
-
-    def free_blocks(self, blocks: Sequence[Any]) -> None:
-        """Nothing is left to free."""
-
-    def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[Any]]:
-        """End the pass; the loop releases the ends of the copies itself."""
+    def take_kv_cache_block_copies(self) -> tuple[list[KVCacheBlockCopy], list[int]]:
+        """End the pass; the loop releases the ends of the copies itself, at once where none is in flight."""
         self._settle()
         self.sent = {name: work.end - work.start for name, work in self._state.work.items()}
+        self.drafts = {
+            name: self.guesses.get(name, ())[: work.drafts] for name, work in self._state.work.items()
+        }
         outcome = self._do(EndPass(), schedule.SETTLED_IN_ORDER)
         assert isinstance(outcome, Stepped)
         self._hand_offs = outcome.hand_offs
-        return [KVCacheBlockCopy(*pair) for pair in outcome.copies], []
+        ends = tuple(block for pair in outcome.copies for block in pair)
+        if ends and not self._state.flight:
+            self.block_pool.is_due(ends)
+        return [KVCacheBlockCopy(*pair) for pair in outcome.copies], list(ends)
 
     def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
         """What the end of the pass handed over."""
@@ -148,14 +180,54 @@ class LoopManager:
         self._hand_offs = ()
         return taken
 
-    def _admit(self, name: str, lookup: Lookup) -> Outcome:
+    def resend_length(self, num_prompt_tokens: int) -> int:
+        """The longest prefix that the same prompt could hit."""
+        world = self._state.world
+        return resend_length(num_prompt_tokens, world.hit_alignment, world.resend_margin)
+
+    @property
+    def coordinator(self) -> "LoopManager":
+        """What is asked for that length."""
+        return self
+
+    def _options_of(self, admission: Admission | None) -> Options:
+        """What a call has to say beside its tokens."""
+        options = self._state.world.options
+        if not admission:
+            return Options(options.num_lookahead_tokens)
+        made = self._state.world.prompts[self._state.lives[admission.request].prompt].encoder_tokens
+        is_whole, has_scheduled = options.full_sequence_must_fit, admission.has_scheduled
+        return Options(options.num_lookahead_tokens, made, is_whole, has_scheduled)
+
+    def _look_up(self, name: str, lookup: Lookup) -> Found:
         self._settle()
-        return self._do(Admit(name, self._state.tokens_left, lookup), schedule.IN_TURN)
+        available = self._connector.available(self._state.lives[name]) if self._connector else 0
+        self._looked_up = self._admit(name, lookup, available)
+        return getattr(self._looked_up.outcome, "found", None) or Found(0, ())
+
+    def _admit(self, name: str, lookup: Lookup, available: int = 0) -> Admission:
+        left, has_scheduled = self._state.tokens_left, bool(self._state.work)
+        outcome = self._do(Admit(name, left, lookup, available), schedule.IN_TURN)
+        return Admission(name, left, has_scheduled, available, outcome)
+
+    def _schedule(self, name: str, left: int, drafts: tuple[int, ...]) -> Outcome:
+        life = self._state.lives[name]
+        following = self._state.world.prompts[life.prompt].tokens[life.num_tokens :]
+        move = Schedule(name, left, len(drafts), num_right(drafts, following))
+        return self._do(move, schedule.RUNNING_FIRST)
+
+    def _drafts_of(self, name: str, left: int) -> tuple[int, ...]:
+        """The guesses that its next step verifies: the next token is known, and nothing else in flight."""
+        life = self._state.lives[name]
+        prompt = self._state.world.prompts[life.prompt]
+        is_next = not life.in_flight and life.num_tokens - life.computed == 1
+        room = min(left - 1, prompt.num_to_compute - life.num_tokens)
+        return self.guesses.get(name, ())[: max(0, room)] if is_next else ()
 
     def _settle(self) -> None:
         """After a lookup the scheduler asks for slots, unless the rules tell the request to wait."""
-        if self._looked_up and not isinstance(self._looked_up[2], Waits):
-            self._fail(chunk.PROGRESSES, f"{self._looked_up[0]} is told to wait")
+        if self._looked_up and not isinstance(self._looked_up.outcome, Waits):
+            self._fail(chunk.PROGRESSES, f"{self._looked_up.request} is told to wait")
         self._looked_up = None
 
     def _do(self, move: Move, clause: Clause) -> Outcome:

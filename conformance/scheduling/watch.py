@@ -35,9 +35,8 @@ class Watch:
 
     def before(self, move: Move) -> Iterator[Breach]:
         """What the scheduler breaks by choosing this move."""
-        # With blocks of others on their way back, it may wait for them.
-        waits = any(held.kind == "popped" for held in self._state.held)
-        if self._refused and not waits and not isinstance(move, Preempt):
+        # With blocks on their way back, it may wait for them.
+        if self._refused and not self._state.held and not isinstance(move, Preempt):
             yield Breach(
                 schedule.LAST_GIVES_WAY, f"{self._refused} got no slots, and nobody gives way but {move}"
             )
@@ -73,12 +72,12 @@ class Watch:
                 self._asked.discard(self._refused)
                 self._refused, self._gave_way = "", True
             case Admit(request):
+                self._is_closed = not is_served
                 if is_served:
                     self._waiting.remove(request)
                     self._running.append(request)
                     self._asked.add(request)
                 else:
-                    self._is_closed = True
                     yield from self._after_refusal(request, outcome)
             case Finish(request):
                 (self._running if request in self._running else self._waiting).remove(request)
@@ -91,8 +90,7 @@ class Watch:
     def _may_ask(self, request: str) -> bool:
         life = self._state.lives[request]
         prompt = self._state.world.prompts[life.prompt]
-        # The last token of the output is read by nobody.
-        is_short = life.computed < max(prompt.length, len(prompt.tokens) - 1)
+        is_short = life.computed < prompt.num_to_compute
         move = Schedule(request, self._state.tokens_left)
         return is_short and request not in self._asked and is_enabled(self._state, move)
 

@@ -7,6 +7,12 @@ LOOKUP_BY_CONNECTOR = Clause(
     "Only a connector that can use them is given divergent hits.",
     "0.1",
 )
+LOADS_FROM_BLOCKS_ON = Clause(
+    "Schedule/loads_from_blocks_on",
+    "Where a connector has more than the hit, that is loaded: from where blocks of all groups last end "
+    "inside the hit, which is cut there.",
+    "0.1",
+)
 RELEASED_WHEN_PROCESSED = Clause(
     "Schedule/released_when_processed",
     "Ends of copies are released at once when their step is processed, else behind a fence.",
@@ -33,6 +39,19 @@ NEVER_FITS = Clause(
     "Schedule/never_fits",
     "A request that is longer than the model allows, or may need more blocks at a time than the pool has, is "
     "refused when it arrives; no other is.",
+    "0.1",
+)
+ASKS_FOR_ALL = Clause(
+    "Schedule/asks_for_all",
+    "Each call asks for the places that draft models need beyond its tokens; an admission also for those of "
+    "what an encoder made and, where that is wanted, for room for all its tokens, and it says whether others "
+    "are scheduled in the pass.",
+    "0.1",
+)
+VERIFIES_DRAFTS = Clause(
+    "Schedule/verifies_drafts",
+    "Guesses of the tokens after the next one are computed with it, as many as budget and output have room "
+    "for; those before the first wrong one are accepted, and the rest is computed again.",
     "0.1",
 )
 WITHIN_BUDGET = Clause(

@@ -1,13 +1,16 @@
 """Lives under the scheduler: quiet on both managers, and each rule that they are held to can be broken."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 import pytest
 
+from pagedkv.conformance import coverage
 from pagedkv.conformance.campaign.expectations import Avoided
 from pagedkv.conformance.campaign.runs import RUNS_PER_SCHEDULED, Run, is_scheduled, random_run
+from pagedkv.conformance.demand import most_blocks_for
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.scheduling.life import Serving
 from pagedkv.conformance.scheduling.manager import LifeEnded
@@ -18,7 +21,7 @@ from pagedkv.invariants.breach import Breach
 from pagedkv.reference import KVCacheBlocks, KVCacheManager, Scheduler
 from pagedkv.spec import Request, World
 from pagedkv.spec.clauses import allocation, schedule
-from pagedkv.spec.moves import Finish, Move, Preempt, Submit
+from pagedkv.spec.moves import Admit, Finish, Move, Preempt, Submit
 from pagedkv.spec.outcomes import Outcome
 from pagedkv.spec.world import Group, Prompt
 
@@ -27,11 +30,17 @@ from .planted import planted
 NOTHING = Avoided(frozenset())
 
 
-def scheduled_runs(subject: Subject, number: int, seed: int = 0) -> list[Run]:
+def scheduled_runs(
+    subject: Subject,
+    number: int,
+    seed: int = 0,
+    options: Sequence[str] | None = None,
+    mixes: Sequence[str] = MIXES,
+) -> list[Run]:
     """So many runs of a campaign that the scheduler chose the moves of."""
     numbers = range(RUNS_PER_SCHEDULED - 1, RUNS_PER_SCHEDULED * number, RUNS_PER_SCHEDULED)
     assert all(map(is_scheduled, numbers))
-    return [random_run(subject, seed, n, MIXES, NOTHING) for n in numbers]
+    return [random_run(subject, seed, n, mixes, NOTHING, options=options) for n in numbers]
 
 
 def served(world: World, scheduler: Callable[..., Any], seed: int) -> tuple[Breach, ...]:
@@ -46,7 +55,7 @@ def served(world: World, scheduler: Callable[..., Any], seed: int) -> tuple[Brea
         return bout.outcome
 
     try:
-        Serving(Random(seed), bout, subject, True, play).serve()
+        Serving(Random(seed), bout, subject.can, subject, play).serve()
     except LifeEnded as end:
         return end.breaches
     return ()
@@ -69,8 +78,41 @@ def test_everybody_is_served(name: str, number: int) -> None:
         came = [move.request for move in run.moves if isinstance(move, Submit)]
         assert sorted(came) == sorted(move.request for move in run.moves if isinstance(move, Finish))
         assert len(came) == 8
+        assert len(came) == 8
         preempted += sum(isinstance(move, Preempt) for move in run.moves)
     assert preempted > 0 or name == "impl"
+
+
+OPTIONS = ("max_drafts", "has_connector", "watermark_percent", "full_sequence_must_fit", "needs_zeroing")
+
+
+def test_lives_show_what_their_worlds_have() -> None:
+    runs = scheduled_runs(reference(), 40, options=OPTIONS)
+    runs += scheduled_runs(reference(), 4, seed=3, options=OPTIONS, mixes=("latent",))
+    assert [run.breaches for run in runs] == [()] * len(runs)
+    shown: Counter[str] = sum((run.shown for run in runs), Counter())
+    behaviours = (
+        coverage.DRAFT_ACCEPTED,
+        coverage.DRAFT_REJECTED,
+        coverage.LOADED_IN_STEP,
+        coverage.KEPT_FREE,
+        coverage.TOO_LONG,
+        coverage.ZEROED,
+        coverage.DIVERGENT,
+    )
+    assert [behaviour for behaviour in behaviours if not shown[behaviour]] == []
+    lookups = {move.lookup for run in runs for move in run.moves if isinstance(move, Admit)}
+    assert {"common", "divergent"} <= lookups
+    prompts = [prompt for run in runs for prompt in run.world.prompts]
+    assert max(run.world.num_ranks for run in runs) > 1
+    assert max(prompt.encoder_tokens for prompt in prompts) > 0
+    # Some arrive that never fit, and end at once.
+    never_fit = [
+        run
+        for run in runs
+        if any(most_blocks_for(run.world, p) >= run.world.num_blocks for p in run.world.prompts)
+    ]
+    assert 0 < len(never_fit) < len(runs)
 
 
 def test_the_same_seed_gives_the_same_life() -> None:

@@ -341,8 +341,9 @@ def test_options_and_external_tokens_reach_the_manager(side: ModuleType) -> None
     manager = Asked(deployment(side, attention(UNIT)), ())
     options = {"num_lookahead_tokens": 2, "full_sequence_must_fit": True, "reserved_blocks": 3}
     made = scheduler(manager, connector=Connector(), **options)
-    come(made, "a")
+    made.add_request(request("a", words(8)), max_output_tokens=4, num_encoder_tokens=5)
     assert made.schedule().num_scheduled_tokens == {"a": 4}
+    options["num_encoder_tokens"] = 5
     assert asked == [{**options, "has_scheduled_reqs": False, "num_external_computed_tokens": UNIT}]
 
 
@@ -383,6 +384,28 @@ def test_reserved_blocks_and_steps_in_flight_count_in_what_fits(side: ModuleType
     assert [scheduler(mamba, **limits).most_blocks(100) for limits in (at_once, in_flight)] == [3, 4]
 
 
+def test_lookahead_and_whole_sequences_count_in_what_fits(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT), num_blocks=6)
+    come(scheduler(manager, num_lookahead_tokens=3), "a", tokens=17, output=1)
+    with pytest.raises(ValuePreconditionError, match="needs up to 6 of 5 blocks"):
+        come(scheduler(manager, num_lookahead_tokens=4), "a", tokens=17, output=1)
+    # Nobody asks for places beyond the longest that a request can become.
+    come(scheduler(manager, num_lookahead_tokens=4, max_model_len=18), "a", tokens=17, output=1)
+    windows = deployment(side, window(UNIT, 6))
+    limits: dict[str, Any] = {"max_num_scheduled_tokens": 4, "full_sequence_must_fit": True}
+    whole, capped = (scheduler(windows, **limits, max_in_flight_tokens=n) for n in (None, 8))
+    # All its tokens are asked for; the manager may know that fewer are ever held: 13 in one more block.
+    assert (whole.most_blocks(100), capped.most_blocks(100)) == (25, 5)
+
+
+def test_room_for_all_tokens_is_asked_once(side: ModuleType) -> None:
+    # Eight blocks: b is admitted when a has gone, since the rest of its prompt would not fit beside it.
+    made = scheduler(deployment(side, attention(UNIT), num_blocks=8), full_sequence_must_fit=True)
+    come(made, "a", "b", tokens=16, output=1)
+    assert steps(made, 4) == [{"a": 12}, {"a": 4}, {"b": 12}, {"b": 4}]
+    assert serve(made) == 0
+
+
 def test_nobody_else_gives_way_while_blocks_come_back(side: ModuleType) -> None:
     manager = deployment(side, attention(UNIT), num_blocks=7)
     made = scheduler(manager, max_num_running_reqs=3, max_num_scheduled_tokens=24, max_in_flight_steps=1)
@@ -410,18 +433,42 @@ def test_drafts_need_their_step_settled(side: ModuleType) -> None:
     assert made.requests["a"].request.num_computed_tokens == 11
 
 
+def test_drafts_for_which_there_is_no_room_are_not_waited_for(side: ModuleType) -> None:
+    made = scheduler(deployment(side, attention(UNIT)), max_in_flight_steps=1, max_num_scheduled_tokens=1)
+    come(made, "a", tokens=1, output=4)
+    made.update_from_output(made.schedule(), {"a": [1]}, {"a": [2]})
+    outputs = [made.schedule(), made.schedule()]
+    assert [output.num_scheduled_tokens for output in outputs] == [{"a": 1}, {"a": 1}]
+
+
 def test_a_hit_that_nobody_completes_is_not_taken(side: ModuleType) -> None:
     class Lags(Spares):
         def get_computed_blocks_for_connector(self, asked: Request) -> tuple[Any, int, int, bool]:
             return None, UNIT, 0, True
 
+    hits = []
+
     class BringsNothing(Connector):
         supports_divergent_local_hybrid_hits = True
 
         def get_num_new_matched_tokens(self, asked: Request, hit: int) -> int:
-            assert hit == UNIT
+            hits.append(hit)
             return 0
 
     made = scheduler(Lags(deployment(side, attention(UNIT)), ()), connector=BringsNothing())
     come(made, "a")
     assert steps(made, 1) == [{"a": 8}]
+    # It may have more than the common hit.
+    assert hits == [UNIT, 0]
+
+
+def test_a_load_begins_where_blocks_end(side: ModuleType) -> None:
+    manager = hybrid(side)
+    made = scheduler(manager, max_num_scheduled_tokens=2 * BLOCK)
+    prompt = words(2 * BLOCK + UNIT + 2)
+    made.add_request(request("a", prompt), max_output_tokens=1)
+    serve(made)
+    made.connector = Connector()
+    made.add_request(request("b", prompt), max_output_tokens=1)
+    # It has a unit more than the hit, which ends a unit inside a block: two are loaded.
+    assert made._look_up(made.requests["b"].request)[1:] == (2 * BLOCK, 2 * UNIT)

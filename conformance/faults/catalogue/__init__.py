@@ -21,6 +21,7 @@ from . import (
     queue,
     retention,
     scheduling,
+    scheduling_needs,
     torch_arguments,
     torch_copies,
     torch_counts,
@@ -60,6 +61,7 @@ _IN_MODEL = (
     in_flight,
     scheduling,
     events,
+    scheduling_needs,
 )
 _IN_TENSORS = (
     torch_ring,

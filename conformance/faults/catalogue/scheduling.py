@@ -8,7 +8,7 @@ from pagedkv.spec.clauses import Clause, chunk, schedule
 _EVERYWHERE = "Every life under the scheduler may show it."
 
 
-def _planted(
+def planted(
     name: str,
     does: str,
     stands_for: str,
@@ -17,13 +17,15 @@ def _planted(
     new: str,
     clause: Clause,
     mixes: tuple[str, ...] = MIXES_WITHOUT_WINDOWS,
+    options: tuple[str, ...] = (),
 ) -> PlantedFault:
+    """A fault of the scheduler, in a file of the model."""
     patch = Patch(f"reference/{file}.py", old, new)
-    return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE, mixes=mixes)
+    return PlantedFault(name, does, stands_for, patch, (clause,), _EVERYWHERE, mixes=mixes, options=options)
 
 
 FAULTS = (
-    _planted(
+    planted(
         "split-tells-to-wait",
         "The chunk rule always answers 0.",
         "A model with aligned states hangs on a prompt.",
@@ -32,7 +34,7 @@ FAULTS = (
         "return 0 * chunk_tokens(",
         chunk.PROGRESSES,
     ),
-    _planted(
+    planted(
         "chunks-are-not-cut",
         "Models with states get the whole budget.",
         "States are kept where nobody looks for them.",
@@ -41,7 +43,7 @@ FAULTS = (
         "if True:",
         chunk.ENDS_ON_A_STATE,
     ),
-    _planted(
+    planted(
         "budget-is-not-spent",
         "Each request gets the whole budget.",
         "A step has more tokens than its buffers hold.",
@@ -50,7 +52,7 @@ FAULTS = (
         "self._budget -= 0",
         schedule.WITHIN_BUDGET,
     ),
-    _planted(
+    planted(
         "one-more-runs",
         "One more request runs than may.",
         "A step has more requests than its buffers hold.",
@@ -59,7 +61,7 @@ FAULTS = (
         "len(queues.running) <= self.max_num_running_reqs",
         schedule.WITHIN_BUDGET,
     ),
-    _planted(
+    planted(
         "latest-are-asked-first",
         "Those that run are asked from the last to the first.",
         "Old requests starve.",
@@ -68,7 +70,7 @@ FAULTS = (
         "for entry in self.queues.running[::-1]:",
         schedule.RUNNING_FIRST,
     ),
-    _planted(
+    planted(
         "asks-once",
         "Who was refused does not ask again after another gave way.",
         "Blocks are taken from one request and given to none.",
@@ -77,7 +79,7 @@ FAULTS = (
         "                self._preempt()\n                break\n",
         schedule.RUNNING_FIRST,
     ),
-    _planted(
+    planted(
         "preempted-come-back-last",
         "Who gave way waits behind all others.",
         "A preempted request waits while later ones run.",
@@ -86,7 +88,7 @@ FAULTS = (
         "self.waiting.append(entry)",
         schedule.IN_TURN,
     ),
-    _planted(
+    planted(
         "priorities-do-not-count",
         "Under priorities the order is that of arrival.",
         "An urgent request waits.",
@@ -95,7 +97,7 @@ FAULTS = (
         "insort(self.waiting, entry, key=lambda entry: entry.arrival)",
         schedule.IN_TURN,
     ),
-    _planted(
+    planted(
         "preempted-are-lost",
         "Who gave way is in no queue.",
         "A preempted request never answers.",
@@ -104,7 +106,7 @@ FAULTS = (
         "self.queues.running.remove(victim)",
         schedule.IN_TURN,
     ),
-    _planted(
+    planted(
         "first-gives-way",
         "The oldest gives way.",
         "Requests take each other's blocks in turn, and none ends.",
@@ -113,7 +115,7 @@ FAULTS = (
         "return iter(sorted",
         schedule.LAST_GIVES_WAY,
     ),
-    _planted(
+    planted(
         "victims-are-not-withdrawn",
         "Work of this pass is not withdrawn from who gives way.",
         "Keys stay that nobody fills.",
@@ -122,7 +124,7 @@ FAULTS = (
         "withdraw=False",
         schedule.WITHDRAWS_ITS_PASS,
     ),
-    _planted(
+    planted(
         "victims-are-sent",
         "Work of this pass is sent although it was withdrawn.",
         "A step writes into blocks of others.",
@@ -131,7 +133,7 @@ FAULTS = (
         "self._scheduled.get(request.request_id)",
         schedule.WITHDRAWS_ITS_PASS,
     ),
-    _planted(
+    planted(
         "budget-is-not-given-back",
         "The tokens of withdrawn work are lost for the pass.",
         "Steps are smaller than they may be.",
@@ -139,9 +141,10 @@ FAULTS = (
         "self._budget += part.num_tokens if part else 0",
         "self._budget += 0",
         schedule.WITHDRAWS_ITS_PASS,
-        mixes=("full+mamba",),
+        mixes=("full",),
+        options=("max_drafts",),
     ),
-    _planted(
+    planted(
         "admits-after-preemption",
         "Requests are admitted in a pass in which one gave way.",
         "Requests take each other's blocks in turn.",
@@ -150,7 +153,7 @@ FAULTS = (
         "if self.queues.waiting:",
         schedule.NOBODY_AFTER_PREEMPTION,
     ),
-    _planted(
+    planted(
         "refuses-what-just-fits",
         "A request that needs the whole pool is refused.",
         "A request is refused that could be served.",
@@ -159,7 +162,7 @@ FAULTS = (
         "needed < usable",
         schedule.NEVER_FITS,
     ),
-    _planted(
+    planted(
         "never-ends",
         "A request with all its output goes on.",
         "Finished requests hold their blocks.",
