@@ -155,9 +155,7 @@ def _endings(state: LoopState, life: Life) -> list[int]:
 def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
     """Whether the next step can verify so many drafts: each has a place, in mamba groups for its state."""
     world = state.world
-    # What drafts leave in states that are not aligned is not described.
-    states = [group for group in world.groups if group.kind in STATES]
-    places = [group.speculative if group.kind == "mamba" else 0 for group in states]
+    places = [group.speculative for group in world.groups if group.kind in STATES]
     return (
         drafts <= min([world.options.max_drafts, *places])
         and not life.in_flight

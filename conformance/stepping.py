@@ -96,7 +96,7 @@ def _learn(state: LoopState, step: Step) -> None:
             in_flight=life.in_flight - (work.end - work.start),
             pending=life.pending - work.samples,
             num_tokens=min(known, len(state.world.prompts[life.prompt].tokens)),
-            state_entry=work.state_entry_after(state.world.state_block_size),
+            state_entry=work.state_entry_after(state.world.any_state_block_size),
         )
 
 

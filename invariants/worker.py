@@ -22,6 +22,7 @@ from .work import Work
 
 CHECKED = (
     worker.READS_ITS_PREFIX,
+    worker.STATES_OF_DRAFTS,
     worker.KEYS_TELL_THE_TRUTH,
     worker.TABLES_AGREE,
     worker.HAND_OFF_IS_THE_STATE,
@@ -117,7 +118,7 @@ class Worker:
         for item in work:
             for g, group in enumerate(self._world.groups):
                 if group.kind in STATES:
-                    self._write_states(item, g)
+                    yield from self._write_states(item, g)
                 elif group.kind == "cross":
                     self._write_encoded(item, g)
                 else:
@@ -204,27 +205,27 @@ class Worker:
             written = of_size((), b - a) if prompt is None else self._made(prompt, a, b)
             self.memory[block] = Content(g, joined(before, written, after))
 
-    def _write_states(self, item: Work, g: int) -> None:
-        """Write the state after the step's tokens, and of drafts the state after each from the first on.
+    def _write_states(self, item: Work, g: int) -> Iterator[Breach]:
+        """Write the step's states, then that at each block boundary that drafts' right tokens cross.
 
-        These lie one entry behind the other. Then the state at each block boundary that right tokens cross
-        is put into the entry of that boundary; in mode "all" without drafts, too.
+        The latter goes into the boundary's entry, in mode "all" without drafts, too. Yields lacking places.
         """
-        size, row = self._world.groups[g].block_size, self.tables[item.request][g]
-        first = (item.end - 1) // size
-        for i in range(item.drafts + 1):
-            num_tokens = item.end - item.drafts + i
-            known = item.prompt if num_tokens <= item.right_end else None
-            self._put_state(row, g, first + i, known, num_tokens)
-        if item.drafts:
-            self.state_entries[item.request] = first + item.accepted
-        else:
-            self.state_entries.pop(item.request, None)
-        if item.drafts or self._world.groups[g].kind == "mamba-all":
-            crossed = range(item.start // size * size + size, item.right_end + 1, size)
-            for boundary in crossed:
-                if boundary // size - 1 < len(row) and row[boundary // size - 1]:
-                    self._put_state(row, g, boundary // size - 1, item.prompt, boundary)
+        group, row = self._world.groups[g], self.tables[item.request][g]
+        states = item.states(group.block_size)
+        places = {self._entry(item.request, g, i) for i, _ in states}
+        if item.drafts and (0 in places or len(places) < len(states)):
+            because = f"request {item.request}, group {g}: states by (entry, tokens) {states}, table {row}"
+            yield Breach(worker.STATES_OF_DRAFTS, because)
+        for i, num_tokens in states:
+            self._put_state(row, g, i, item.prompt if num_tokens <= item.right_end else None, num_tokens)
+        self.state_entries.pop(item.request, None)
+        entry = item.state_entry_after(group.block_size)
+        if entry is not None:
+            self.state_entries[item.request] = entry
+        if item.drafts or group.kind == "mamba-all":
+            for i in range(item.start // group.block_size, item.right_end // group.block_size):
+                if i < len(row) and row[i]:
+                    self._put_state(row, g, i, item.prompt, (i + 1) * group.block_size)
 
     def _write_encoded(self, item: Work, g: int) -> None:
         """The request's first step runs the encoder, whose output no prefix names: positions stand for it."""

@@ -36,6 +36,7 @@ ELSEWHERE = {
     "Schedule/released_when_processed": "the scheduler of an engine: scenarios",
     "Schedule/freed_in_order": "no fault of it is planted: scenarios",
     "Schedule/settled_in_order": "no fault of it is planted: scenarios",
+    "Schedule/drafts_have_places": "refused when a step is settled: scenarios",
     "Schedule/arrives_once": "refused when a request arrives: scenarios",
     "Schedule/shorter_hit": "random pools are hardly ever that tight: tests of scheduled lives",
     "Schedule/spares_what_others_took": "those that run are asked before anyone can take keys: scenarios",

@@ -94,6 +94,46 @@ def test_a_request_goes_on_from_the_state_of_its_last_accepted_draft(accepted: i
     assert does(lost, work(5 + accepted, 6 + accepted))
 
 
+KEPT_PER_BLOCK = World((Group("mamba-all", 4, speculative=2),), 12, 4, PROMPTS, 2, 12)
+KEPT_ALONE = World((Group("mamba-none", 12, speculative=2),), 12, 4, PROMPTS, 2, 12, enable_caching=False)
+
+
+@pytest.mark.parametrize("accepted", [0, 1, 2])
+@pytest.mark.parametrize(("world", "first"), [(KEPT_PER_BLOCK, 2), (KEPT_ALONE, 0)])
+def test_drafts_leave_states_in_the_same_places_in_every_mode(
+    world: World, first: int, accepted: int
+) -> None:
+    worker, row = Worker(world), (1, 2, 3, 4, 5)
+    assert not does(worker, work(0, 6, row))
+    assert not does(worker, work(6, 9, drafts=2, accepted=accepted))
+    right = [f"[p0:{n}]" if n <= 7 + accepted else "[nothing]" for n in (7, 8, 9)]
+    assert [holds(worker, block) for block in row[first : first + 3]] == right
+    if world is KEPT_PER_BLOCK:
+        # The state after 8 tokens lands in its own entry, if they are right.
+        assert holds(worker, 2) == ("[p0:8]" if accepted else "[p0:6]")
+    lost = worker.copy()
+    lost.memory.pop(row[first + accepted])
+    assert not does(worker, work(7 + accepted, 8 + accepted))
+    assert does(lost, work(7 + accepted, 8 + accepted))
+
+
+@pytest.mark.parametrize(("kind", "row"), [("all", (1, 2, 3, 4)), ("all", (1, 2, 3, 4, 0)), ("none", (1, 2))])
+def test_a_draft_without_a_place_for_its_state_is_seen(kind: str, row: Sequence[int]) -> None:
+    worker = Worker(KEPT_PER_BLOCK if kind == "all" else KEPT_ALONE)
+    assert not does(worker, work(0, 6, row))
+    first, *_ = worker.step((), (work(6, 9, drafts=2, accepted=0),))
+    assert first.clause is clauses.STATES_OF_DRAFTS
+
+
+def test_a_block_for_two_states_is_seen() -> None:
+    worker = Worker(KEPT_ALONE)
+    assert not does(worker, work(0, 6, (1, 2, 1)))
+    assert [breach.clause for breach in worker.step((), (work(6, 9, drafts=2, accepted=0),))] == [
+        clauses.STATES_OF_DRAFTS,
+        clauses.READS_ITS_PREFIX,
+    ]
+
+
 def test_a_step_without_drafts_reads_and_writes_the_running_entry_again() -> None:
     worker = decoding(1, 2, 3)
     does(worker, work(4, 7, (4,), drafts=2, accepted=1))
