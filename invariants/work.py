@@ -25,6 +25,8 @@ class Work(NamedTuple):
     """How many of these are right, the first ones."""
     samples: bool = False
     """Whether the step gives the request its next token."""
+    valid: int | None = None
+    """Up to where what is loaded in the step turns out right, if not up to ``start``."""
     state_entry: int | None = None
     """Where the state before ``start`` is, where drafts have put it."""
 

@@ -20,6 +20,14 @@ STATES_OF_DRAFTS = Clause(
     "that its right tokens pass are put into the entries of these.",
     "0.1",
 )
+INVALID_LOADS = Clause(
+    "Worker/invalid_loads",
+    "A load in a step may turn out invalid from some token on when the step is processed. Then, before "
+    "anything else, the keys of all blocks from there on are evicted: of that request, of whoever holds one "
+    "of these or a copy of it, and of what they have computed behind it. Such requests take in nothing of "
+    "their steps and lose their blocks; they find what was valid when they come back, and compute the rest.",
+    "0.1",
+)
 WRITES_ALONE = Clause(
     "Worker/writes_alone",
     "No block that a request can still write is one that another request, a copy under way or a hand-off "

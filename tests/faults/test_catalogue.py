@@ -40,6 +40,7 @@ ELSEWHERE = {
     "Schedule/arrives_once": "refused when a request arrives: scenarios",
     "Schedule/shorter_hit": "random pools are hardly ever that tight: tests of scheduled lives",
     "Schedule/spares_what_others_took": "those that run are asked before anyone can take keys: scenarios",
+    "Worker/invalid_loads": "an engine takes back, the manager only evicts: tests of failed loads",
     "Free/pop_keeps_holding": "a life frees what it has popped at once: scenarios",
     "Events/taken_once": "taken twice, a key is stored twice; worlds without events take none: scenarios",
     "Pool/usage": "nothing is decided by it: tests of refusals",

@@ -38,6 +38,7 @@ def work(
     accepted: int = 0,
     prompt: int = 0,
     more: Sequence[Sequence[int]] = (),
+    valid: int | None = None,
 ) -> Work:
     """What a step computes for a request, of the first prompt unless another is named.
 
@@ -54,6 +55,7 @@ def work(
         loaded_from=start if loaded_from is None else loaded_from,
         drafts=drafts,
         accepted=accepted,
+        valid=valid,
     )
 
 
@@ -238,3 +240,46 @@ def test_only_who_has_the_same_prompt_goes_on_from_behind_a_gap(prompt: int, hit
     step = work(hit, 8, rows[0], more=rows[1:], request="r1", prompt=prompt, loaded_from=hit)
     # In each group the block of the tokens 4 and 5 is another's.
     assert does(worker, step) == wrong
+
+
+def misled() -> Worker:
+    """A worker that has loaded 4 tokens, of which 2 are right, for two requests that share them."""
+    worker = Worker(ATTENTION)
+    fails = work(4, 6, (1, 2, 3), loaded_from=0, valid=2)
+    assert not does(worker, fails, work(4, 6, (1, 2, 4), request="r1", loaded_from=4))
+    return worker
+
+
+def test_all_that_follows_from_an_invalid_load_is_invalid() -> None:
+    worker = misled()
+    words = ["[p0:1..2]", *["[invalid since step 1 in 2 slots]"] * 3]
+    assert [holds(worker, block) for block in (1, 2, 3, 4)] == words
+    # So is what later steps compute from it, or copy.
+    assert not does(worker, work(6, 7, (5,), request="r1"), copies=[(4, 6)])
+    assert [holds(worker, block) for block in (5, 6)] == ["[invalid since step 1]", words[1]]
+    # Whoever does not read it has nothing to do with it.
+    assert not does(worker, work(2, 4, (1, 7), request="r2", loaded_from=2))
+    assert holds(worker, 7) == "[p0:3..4]"
+
+
+def test_a_state_that_follows_from_an_invalid_load_is_invalid() -> None:
+    worker = Worker(STATES)
+    assert not does(worker, work(4, 8, (1, 2), loaded_from=0, valid=0))
+    assert [holds(worker, block) for block in (1, 2)] == ["[invalid since step 1]"] * 2
+    assert not does(worker, work(8, 9, (3,)))
+    assert holds(worker, 3) == "[invalid since step 1]"
+
+
+@pytest.mark.parametrize(("forgets", "wrong"), [((), 2), (("r0",), 1), (("r0", "r1"), 0)])
+def test_who_goes_on_from_an_invalid_load_is_named(forgets: Sequence[str], wrong: int) -> None:
+    worker = misled()
+    for request in forgets:
+        worker.drop(request)
+    assert not list(worker.copy().forget_invalid(0, None))
+    found = [breach.clause for breach in worker.forget_invalid(1, None)]
+    assert found == [clauses.INVALID_LOADS] * wrong
+    assert [holds(worker, block) for block in (1, 2, 3, 4)] == ["[p0:1..2]", *["never written"] * 3]
+    assert not list(worker.forget_invalid(1, None))
+    running = [r for r in ("r0", "r1") if r not in forgets]
+    later = [work(6, 7, (8 + i,), request=request) for i, request in enumerate(running)]
+    assert bool(does(worker, *later)) == bool(wrong)
