@@ -18,8 +18,13 @@ _READS: dict[GroupKind, Reads] = {"window": "window", "chunk": "chunk", "mamba":
 """What others hold grows with the request, or with what its encoder made."""
 
 
-def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0) -> int:
-    """The most blocks that a request of ``num_tokens`` tokens holds at a time, apart from ends of copies."""
+def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0, drafts: int = 0) -> int:
+    """The most blocks that a request of ``num_tokens`` tokens holds at a time, apart from ends of copies.
+
+    Its steps have places for ``drafts`` more, and for as many as the deployment looks ahead.
+    """
+    ahead = drafts + world.options.num_lookahead_tokens
+    num_tokens = min(num_tokens + ahead, world.max_model_len)
     per_block = sum(group.speculative for group in world.groups if group.kind in ("mamba-all", "mamba-none"))
     return per_block + sum(
         demand.most_blocks(
@@ -27,7 +32,7 @@ def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0) -> int:
             encoder_tokens if group.kind == "cross" else num_tokens,
             group.reach,
             group.block_size,
-            world.max_step_tokens * (1 + world.options.max_in_flight),
+            world.max_step_tokens * (1 + world.options.max_in_flight) + ahead,
             # Each step in flight may still read a state of its own.
             group.speculative + world.options.max_in_flight,
         )
@@ -54,7 +59,8 @@ def refused_alone(
     world = state.world
     life = lives[move.request]
     made = world.prompts[life.prompt].encoder_tokens
-    most = len(world.sinks) + most_blocks(world, life.num_tokens, made)
+    drafts = move.drafts if isinstance(move, Schedule) else 0
+    most = len(world.sinks) + most_blocks(world, life.num_tokens + life.pending, made, drafts)
     if outcome.found and outcome.found.hit:
         # Beside its own, a block of each attention group from which the end of its hit is copied.
         most += sum(group.kind in WHOLE for group in world.groups)
