@@ -39,7 +39,7 @@ def admit(state: LoopState, move: Admit) -> Outcome:
         state.attempted |= {life.request}
         return Waits(found)
     ask = Ask(num_new, hit, external, is_behind, True, move.reserved, bool(state.work))
-    return _allocate(state, life, ask, found)
+    return _allocate(state, life, ask, found, valid=move.valid)
 
 
 def _lacks_states_only(state: LoopState, found: Found) -> bool:
@@ -71,7 +71,13 @@ def schedule(state: LoopState, move: Schedule) -> Outcome:
 
 
 def _allocate(
-    state: LoopState, life: Life, ask: Ask, found: Found | None, drafts: int = 0, accepted: int = 0
+    state: LoopState,
+    life: Life,
+    ask: Ask,
+    found: Found | None,
+    drafts: int = 0,
+    accepted: int = 0,
+    valid: int | None = None,
 ) -> Outcome:
     rows = count(state, lambda: state.instance.allocate(life, ask))
     if rows is None:
@@ -95,6 +101,7 @@ def _allocate(
             drafts=drafts,
             accepted=accepted,
             samples=end - drafts == known < len(state.world.prompts[life.prompt].tokens),
+            valid=max(valid, local) if valid is not None and ask.external else None,
             state_entry=life.state_entry,
         )
         after = after._replace(is_sent=True)

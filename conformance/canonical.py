@@ -65,6 +65,8 @@ def canonical_state(state: LoopState, snapshot: Snapshot[KeyName]) -> Any:
         state.world.max_disturbances and state.disturbances,
         state.in_pass,
         state.tokens_left,
-        tuple((rank[w.request], w.start, w.end) for w in state.work.values()),
+        tuple((rank[w.request], w.start, w.end, w.valid) for w in state.work.values()),
+        tuple(sorted(map(name, state.to_evict))),
+        tuple(sorted(rank[request] for request in state.misled)),
         tuple(sorted(rank[request] for request in state.attempted if request in rank)),
     )

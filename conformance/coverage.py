@@ -55,6 +55,7 @@ RESET_REFUSED = "reset refused"
 STORED_AND_REMOVED = "keys announced and others taken back at once"
 LOADED_IN_STEP = "load in the step"
 LOADED_BEHIND = "load behind the step"
+LOAD_INVALID = "load in the step that was invalid"
 LOAD_FAILED = "failed load"
 LOAD_FAILED_IN_PART = "partly failed load"
 PASS_IN_FLIGHT = "pass beside a step in flight"
@@ -193,6 +194,8 @@ def _shown_by_options(t: Transition, outcome: Allocated) -> Iterator[str]:
     move, options = t.move, t.world.options
     if outcome.external:
         yield LOADED_IN_STEP if outcome.num_new_tokens else LOADED_BEHIND
+        if isinstance(move, Admit) and move.valid is not None:
+            yield LOAD_INVALID
     if isinstance(move, Schedule) and move.drafts:
         if move.accepted:
             yield DRAFT_ACCEPTED

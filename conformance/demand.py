@@ -25,18 +25,22 @@ def most_blocks_for(world: World, prompt: Prompt) -> int:
     return len(world.sinks) + most_blocks(world, prompt.num_to_compute, prompt.encoder_tokens)
 
 
-def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0) -> int:
-    """The most blocks that a request of ``num_tokens`` tokens asks for at a time, without ends of copies."""
+def most_blocks(world: World, num_tokens: int, encoder_tokens: int = 0, drafts: int = 0) -> int:
+    """The most blocks that a request of ``num_tokens`` tokens asks for at a time, without ends of copies.
+
+    Its steps have places for ``drafts`` more, and for as many as the deployment looks ahead.
+    """
     per_block = sum(group.speculative for group in world.groups if group.kind in ("mamba-all", "mamba-none"))
     return per_block + sum(
-        _most_of(world, group, encoder_tokens if group.kind == "cross" else num_tokens)
+        _most_of(world, group, encoder_tokens, 0)
+        if group.kind == "cross"
+        else _most_of(world, group, num_tokens, drafts + world.options.num_lookahead_tokens)
         for group in world.groups
     )
 
 
-def _most_of(world: World, group: Group, num_tokens: int) -> int:
+def _most_of(world: World, group: Group, num_tokens: int, ahead: int) -> int:
     reads, options = _READS.get(group.kind, "prefix"), world.options
-    ahead = 0 if group.kind == "cross" else options.num_lookahead_tokens
     most = demand.most_blocks(
         reads,
         min(num_tokens + ahead, max(num_tokens, world.max_model_len)),
@@ -73,7 +77,8 @@ def refused_alone(
     world = state.world
     life = lives[move.request]
     made = world.prompts[life.prompt].encoder_tokens
-    most = len(world.sinks) + most_blocks(world, life.num_tokens, made)
+    drafts = move.drafts if isinstance(move, Schedule) else 0
+    most = len(world.sinks) + most_blocks(world, life.num_tokens + life.pending, made, drafts)
     if outcome.found and outcome.found.hit:
         # Beside its own, a block of each attention group from which the end of its hit is copied.
         most += sum(group.kind in WHOLE for group in world.groups)

@@ -32,6 +32,8 @@ DISTURBANCES = (Preempt, Evict, Reset)
 def is_enabled(state: LoopState, move: Move) -> bool:
     """Whether the state allows the move."""
     lives = state.lives
+    if state.to_evict or state.misled:
+        return _takes_back(state, move)
     if isinstance(move, DISTURBANCES) and state.disturbances == state.world.max_disturbances:
         return False
     match move:
@@ -74,11 +76,28 @@ def is_enabled(state: LoopState, move: Move) -> bool:
         case Loaded(request, valid):
             return not state.in_pass and _loads(state, request) and valid in _endings(state, lives[request])
         case Evict(blocks):
-            return not state.in_pass and all(0 < block < state.world.num_blocks for block in blocks)
+            return (
+                bool(blocks)
+                and not state.in_pass
+                and all(0 < block < state.world.num_blocks for block in blocks)
+            )
         case Truncate(request):
             return request in lives and not lives[request].is_running
         case CommonPrefix(request):
             return state.world.enable_caching and request in lives and lives[request].is_running
+
+
+def _takes_back(state: LoopState, move: Move) -> bool:
+    """Whether the move takes back what followed from a failed load (clause Worker/invalid_loads)."""
+    if state.to_evict:
+        return move == Evict(state.to_evict)
+    match move:
+        case Preempt(request, False) | Finish(request):
+            return request in state.misled and not _loads(state, request)
+        case Loaded(request, 0):
+            # A load behind the steps has to end before its blocks can go.
+            return request in state.misled and _loads(state, request)
+    return False
 
 
 def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = True) -> list[Move]:
@@ -100,10 +119,15 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
             candidates += [Admit(request, limit) for limit in limits]
         if asks and life.is_running:
             candidates += [Schedule(request, limit) for limit in limits]
-        candidates.append(Preempt(request, request in state.work) if state.in_pass else Finish(request))
+        if state.in_pass or state.misled:
+            candidates.append(Preempt(request, request in state.work))
+        if not state.in_pass:
+            candidates.append(Finish(request))
         if asks and world.options.has_connector:
             lengths = sorted({n for n in (1, life.num_tokens // 2, life.num_tokens - 1) if n})
             candidates += [Admit(request, limits[-1], "common", n) for n in lengths]
+            fails = _parts(world, lengths[-1]) if lengths else []
+            candidates += [Admit(request, limits[-1], "common", lengths[-1], valid=valid) for valid in fails]
             candidates += [Admit(request, limits[-1], "common", n, asynchronous=True) for n in lengths]
         if _loads(state, request):
             candidates += [Loaded(request, valid) for valid in _endings(state, life)]
@@ -115,7 +139,7 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
             ]
         if not state.in_pass:
             candidates += [Continue(request, p) for p in range(len(world.prompts))]
-    candidates += [BeginPass(), EndPass(), Settle(), Reset()]
+    candidates += [BeginPass(), EndPass(), Settle(), Reset(), Evict(state.to_evict)]
     if not state.in_pass:
         candidates += [Evict((block,)) for block in keyed_blocks]
     if probes:
@@ -126,8 +150,10 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
                 candidates += [Admit(request, limits[-1], lookup) for lookup in ("none", "skip")]
                 candidates += [Admit(request, limits[-1], reserved=n) for n in (1, world.num_blocks // 3)]
             candidates.append(CommonPrefix(request))
-            leaves = Preempt(request, request in state.work, True) if state.in_pass else Finish(request, True)
-            candidates.append(leaves)
+            if state.in_pass or state.misled:
+                candidates.append(Preempt(request, request in state.work, pop=True))
+            if not state.in_pass:
+                candidates.append(Finish(request, pop=True))
             if not life.is_running:
                 candidates += [Truncate(request, n) for n in range(0, life.num_tokens + grain, grain)]
             if asks and len(world.groups) > 1 and any(group.kind in STATES for group in world.groups):
@@ -141,7 +167,11 @@ def enabled_moves(state: LoopState, keyed_blocks: Sequence[int], probes: bool = 
 def _may_load(state: LoopState, life: Life, move: Admit) -> bool:
     """Whether a connector can have what the move says."""
     if not move.available:
-        return not move.asynchronous
+        return not move.asynchronous and move.valid is None
+    if move.valid is not None:
+        is_part = move.valid < move.available and _may_be_valid(state, move.valid)
+        if move.asynchronous or not is_part:
+            return False
     return state.world.options.has_connector and move.available < life.num_tokens and move.lookup != "skip"
 
 
@@ -158,8 +188,19 @@ def _endings(state: LoopState, life: Life) -> list[int]:
         return []
     grain = state.world.scheduler_block_size
     inside = range(max(grain, life.loading_from), life.computed, grain)
+    return [0, *(valid for valid in inside if _may_be_valid(state, valid)), life.computed]
+
+
+def _parts(world: World, num_tokens: int) -> list[int]:
+    """Up to where a load of so many tokens may be right when it fails: nothing, or about half."""
+    half = num_tokens // 2
+    return sorted({0, half - half % world.scheduler_block_size})
+
+
+def _may_be_valid(state: LoopState, valid: int) -> bool:
+    """Whether of a failed load the part before so many tokens can be right, if it is a part of it."""
     reads_all = all(group.kind in WHOLE for group in state.world.groups)
-    return [0, *(inside if reads_all else ()), life.computed]
+    return valid == 0 or (reads_all and valid > 0 and valid % state.world.scheduler_block_size == 0)
 
 
 def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
@@ -174,9 +215,7 @@ def _may_guess(state: LoopState, life: Life, drafts: int) -> bool:
 
 def most_drafts(world: World) -> int:
     """The most drafts that a step verifies for a request."""
-    # What drafts leave in states that are not aligned is not described.
-    states = [group for group in world.groups if group.kind in STATES]
-    places = [group.speculative if group.kind == "mamba" else 0 for group in states]
+    places = [group.speculative for group in world.groups if group.kind in STATES]
     return min([world.options.max_drafts, *places])
 
 

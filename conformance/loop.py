@@ -31,7 +31,7 @@ from pagedkv.spec.snapshot import Rows
 from .asking import admit, count, schedule
 from .enabled import DISTURBANCES, enabled_moves, is_enabled
 from .loop_state import LoopState
-from .stepping import end_pass, let_go, loaded, settle
+from .stepping import end_pass, let_go, loaded, settle, take_back
 
 __all__ = ["LoopState", "apply_move", "enabled_moves", "is_enabled"]
 
@@ -42,15 +42,17 @@ def apply_move(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
     Whatever the manager raises comes through, but a truncation's refusal, which is an answer. Events are
     taken after every move, so that the move that caused them is known.
     """
-    answer = _apply(state, move)
+    outcome, breaches = _apply(state, move)
+    breaches = [*breaches, *take_back(state)]
     if state.world.events:
         state.events = state.instance.take_events()
         state.announced = replayed(state.announced, state.events or ())
-    return answer
+    return outcome, breaches
 
 
 def _apply(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
-    state.disturbances += isinstance(move, DISTURBANCES)
+    takes_back = bool(state.to_evict or state.misled)
+    state.disturbances += isinstance(move, DISTURBANCES) and not takes_back
     match move:
         case Submit(request, prompt):
             state.lives[request] = Life(request, prompt, state.world.prompts[prompt].length, 0)
@@ -78,9 +80,8 @@ def _apply(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
             state.lives[request] = state.lives[request].waiting()
             state.tokens_left += work.end - work.start if work else 0
             # Who runs and got none may ask again: there is more room now.
-            state.attempted = frozenset(r for r in state.attempted if not state.lives[r].is_running) | {
-                request
-            }
+            waiting = {r for r in state.attempted if r in state.lives and not state.lives[r].is_running}
+            state.attempted = frozenset({*waiting, request})
         case Finish(request, pop):
             let_go(state, request, False, pop)
             state.instance.forget(state.lives.pop(request))
@@ -92,6 +93,7 @@ def _apply(state: LoopState, move: Move) -> tuple[Outcome, list[Breach]]:
             return Nothing(), loaded(state, state.lives[request], valid)
         case Evict(blocks):
             count(state, lambda: state.instance.evict(blocks))
+            state.to_evict = ()
         case Reset():
             return Answered(count(state, state.instance.reset)), []
         case CommonPrefix(request):

@@ -10,7 +10,7 @@ from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.rules.caching import partial_boundary, resend_length
 from pagedkv.spec.rules.chunks import chunk_tokens
-from pagedkv.spec.snapshot import HandOffName, KeyName
+from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 
 from .instance import Instance
 
@@ -32,6 +32,11 @@ class Held(NamedTuple):
     kind: Literal["copies", "popped"]
     blocks: tuple[int, ...]
     """In the order in which they are freed."""
+    rows: Rows = ()
+    """Of popped ones, the tables in which they were."""
+    lost: tuple[int, int] | None = None
+    """Of the table of a load in a step whose end is not known yet and that fails: the number of that step,
+    and up to where what it loads is right."""
 
 
 @dataclass
@@ -64,6 +69,10 @@ class LoopState:
     """Requests that have arrived so far."""
     disturbances: int = 0
     """Preemptions, evictions and resets so far."""
+    to_evict: tuple[int, ...] = ()
+    """Blocks that a failed load, or what followed from it, has filled: next, they lose their keys."""
+    misled: frozenset[str] = frozenset()
+    """Requests that hold such blocks: then they are let go."""
     operations: int = 0
     """Calls on the manager so far; taking events is none."""
     announced: frozenset[KeyName] = frozenset()

@@ -1,14 +1,17 @@
 """What happens to the steps of the engine loop, and to requests that leave it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pagedkv.invariants.breach import Breach
 from pagedkv.invariants.shape import used_blocks
+from pagedkv.invariants.work import Work
 from pagedkv.invariants.worker import Worker
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Outcome, Stepped
+from pagedkv.spec.snapshot import Rows
 
 from .asking import count
+from .invalid_loads import Holder, spoilt
 from .loop_state import Held, LoopState, Step
 
 
@@ -16,8 +19,9 @@ def let_go(state: LoopState, request: str, withdraw: bool, pop: bool) -> None:
     """Release what a request holds; what steps in flight may still use waits for them."""
     life = state.lives[request]
     if state.flight:
+        rows, lost = state.instance.table(life), _fails_in_flight(state, request)
         popped = count(state, lambda: state.instance.pop(life, withdraw))
-        state.held = (*state.held, Held(state.dispatched, "popped", tuple(popped[::-1])))
+        state.held = (*state.held, Held(state.dispatched, "popped", tuple(popped[::-1]), rows, lost))
         state.flight = tuple(
             step._replace(works=tuple(work for work in step.works if work.request != request))
             for step in state.flight
@@ -28,6 +32,29 @@ def let_go(state: LoopState, request: str, withdraw: bool, pop: bool) -> None:
     state.handed_over.pop(request, None)
     if state.worker:
         state.worker.drop(request)
+    state.misled -= {request}
+
+
+def _fails_in_flight(state: LoopState, request: str) -> tuple[int, int] | None:
+    """The number of the step in flight in which a load of the request fails, and up to where it is right."""
+    first = state.dispatched - len(state.flight) + 1
+    lost = (
+        (number, work.valid)
+        for number, step in enumerate(state.flight, first)
+        for work in step.works
+        if work.request == request and work.valid is not None
+    )
+    return next(lost, None)
+
+
+def take_back(state: LoopState) -> Iterator[Breach]:
+    """What still claims to be right after all is taken back that followed from failed loads."""
+    processed = state.dispatched - len(state.flight)
+    if state.to_evict or state.misled or not state.worker or min(state.worker.failed, default=0) > processed:
+        return
+    if state.worker.failed:
+        snapshot = state.instance.snapshot() if state.checks_claims else None
+        yield from state.worker.forget_invalid(processed, snapshot)
 
 
 def end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Breach]]:
@@ -62,6 +89,7 @@ def end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Breac
             state_entry=None,
         )
     if is_settled:
+        _find_spoilt(state, works, copies)
         _learn(state, Step(works, frozenset()))
     state.in_pass, state.work = False, {}
     if state.worker:
@@ -72,8 +100,10 @@ def end_pass(state: LoopState, release_first: bool) -> tuple[Outcome, list[Breac
 def settle(state: LoopState) -> None:
     """Process the oldest step in flight: learn its tokens, and free what waited for it."""
     step, *rest = state.flight
-    _learn(state, step)
     processed = state.dispatched - len(rest)
+    ends = [entry.blocks for entry in state.held if entry.kind == "copies"]
+    _find_spoilt(state, step.works, [pair for e in ends for pair in zip(e[::2], e[1::2], strict=True)])
+    _learn(state, step)
     for entry in due(state.held, processed):
         count(state, state.instance.release if entry.kind == "copies" else state.instance.free_popped)
     state.flight = tuple(rest)
@@ -85,9 +115,30 @@ def due(held: tuple[Held, ...], processed: int) -> list[Held]:
     return [entry for entry in held if entry.fence <= processed]
 
 
+def _find_spoilt(state: LoopState, works: Sequence[Work], copies: Sequence[tuple[int, int]]) -> None:
+    """Which blocks and requests loads that failed in a step have spoilt (clause Worker/invalid_loads)."""
+    number = state.dispatched - max(0, len(state.flight) - 1)
+    gone = {i: entry for i, entry in enumerate(state.held) if entry.rows}
+    failed: dict[Holder, int] = {work.request: work.valid for work in works if work.valid is not None}
+    failed |= {i: entry.lost[1] for i, entry in gone.items() if entry.lost and entry.lost[0] == number}
+    if not failed:
+        return
+    tables: dict[Holder, Rows] = {i: entry.rows for i, entry in gone.items()}
+    tables |= {name: state.instance.table(life) for name, life in state.lives.items() if life.is_running}
+    sizes = [group.block_size for group in state.world.groups]
+    blocks, holders = spoilt(sizes, tables, copies, failed)
+    state.to_evict = tuple(sorted(blocks)) if state.world.enable_caching else ()
+    state.misled = frozenset(holder for holder in holders if isinstance(holder, str))
+
+
 def _learn(state: LoopState, step: Step) -> None:
-    """Take in which tokens a step has sampled, and which drafts it has rejected."""
+    """Take in which tokens a step has sampled, and which drafts it has rejected.
+
+    Of who computed from what was invalid there is nothing to take in.
+    """
     for work in step.works:
+        if work.request in state.misled:
+            continue
         life = state.lives[work.request]
         rejected = work.drafts - work.accepted
         known = life.num_tokens + (1 + work.accepted if work.samples else 0)
@@ -96,7 +147,7 @@ def _learn(state: LoopState, step: Step) -> None:
             in_flight=life.in_flight - (work.end - work.start),
             pending=life.pending - work.samples,
             num_tokens=min(known, len(state.world.prompts[life.prompt].tokens)),
-            state_entry=work.state_entry_after(state.world.state_block_size),
+            state_entry=work.state_entry_after(state.world.any_state_block_size),
         )
 
 

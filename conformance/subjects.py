@@ -64,6 +64,8 @@ def needs(move: Move) -> tuple[str, ...]:
             return ("truncate",)
         case CommonPrefix():
             return ("common prefix",)
+        case Admit(valid=valid) if valid is not None:
+            return ("evict",)
         case Admit(lookup="divergent"):
             return ("divergent lookup",)
         case Admit(lookup="skip"):

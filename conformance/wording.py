@@ -159,6 +159,8 @@ def _ways_in_words(move: Admit) -> str:
     if move.available:
         when = "while others run" if move.asynchronous else "in the step"
         words += f", a connector having {_tokens(move.available)}, loaded {when}"
+    if move.valid is not None:
+        words += f", of which nothing behind {_tokens(move.valid)} turns out right"
     if move.reserved:
         words += f", {move.reserved} blocks being reserved"
     return words

@@ -143,7 +143,9 @@ def random_world(rng: Random, mixes: tuple[str, ...] = MIXES, options: Sequence[
     block = max(group.block_size for group in groups)
     longest = block * rng.randint(2, 5) + rng.randrange(block)
     groups = [
-        replace(group, block_size=-(-longest // unit) * unit) if group.kind == "mamba-none" else group
+        replace(group, block_size=-(-longest // unit) * unit, speculative=min(speculative, longest - 1))
+        if group.kind == "mamba-none"
+        else group
         for group in groups
     ]
     prompts = random_prompts(rng, longest, block)

@@ -91,8 +91,10 @@ def used_blocks(world: World, work: Work, table: Rows) -> frozenset[int]:
         last = covering(work.end, size)
         if shape.is_encoder(g):
             used.update(row)
-        elif shape.is_aligned[g]:
-            entries = range(last - 1, last + work.drafts)
+        elif shape.is_state[g]:
+            # A state per block is written for all boundaries that the step passes.
+            first = last - 1 if shape.is_aligned[g] else work.start // size
+            entries = range(first, last + work.drafts)
             start = covering(work.start, size) - 1 if work.state_entry is None else work.state_entry
             used.update(row[i] for i in (*entries, *range(max(start, 0), start + 1)) if i < len(row))
         else:

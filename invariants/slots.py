@@ -14,6 +14,16 @@ NOTHING = -1
 Runs = tuple[Run, ...]
 
 
+def invalid_of(number: int) -> int:
+    """In place of a prompt: what a failed load in the step of this number left, and what followed from it."""
+    return NOTHING - number
+
+
+def is_invalid(runs: Runs) -> bool:
+    """Whether there is something among the slots that a failed load has left."""
+    return any(run.prompt < NOTHING for run in runs)
+
+
 def joined(*parts: Runs) -> Runs:
     """The slots of ``parts`` one after the other."""
     made: list[Run] = []
@@ -65,5 +75,7 @@ def _in_words(run: Run) -> str:
     count = run.end - run.start
     if run.prompt == NOTHING:
         return "nothing" if count == 1 else f"nothing in {count} slots"
+    if run.prompt < NOTHING:
+        return f"invalid since step {NOTHING - run.prompt}" + (f" in {count} slots" if count > 1 else "")
     name = f"p{run.prompt}:{run.end}" if count == 1 else f"p{run.prompt}:{run.start + 1}..{run.end}"
     return f"{name} behind {run.behind}" if run.behind else name

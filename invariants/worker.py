@@ -7,21 +7,24 @@ copies, and which tokens to compute. It never looks at the manager. What it read
 the specification.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from pagedkv.spec import World
 from pagedkv.spec.clauses import worker
 from pagedkv.spec.prefixes import Run
-from pagedkv.spec.snapshot import HandOffName, KeyName, Rows, Snapshot
+from pagedkv.spec.snapshot import HandOffName, KeyName, Snapshot
 from pagedkv.spec.world import STATES
 
 from .breach import Breach
-from .slots import Runs, between, in_words, joined, of_size
+from .memory import Content, Memory
+from .slots import NOTHING, Runs, between, in_words, invalid_of
 from .work import Work
 
 CHECKED = (
     worker.READS_ITS_PREFIX,
+    worker.STATES_OF_DRAFTS,
+    worker.INVALID_LOADS,
     worker.KEYS_TELL_THE_TRUTH,
     worker.TABLES_AGREE,
     worker.HAND_OFF_IS_THE_STATE,
@@ -29,25 +32,16 @@ CHECKED = (
 """The clauses that a worker sees broken."""
 
 
-class Content(NamedTuple):
-    """What a block holds: the KV of one group by position, or its one state.
-
-    A prefix, as ``World.name`` names it, stands for the KV of its last token, or for the state after it.
-    """
-
-    group: int
-    runs: Runs
-
-
-class Worker:
+class Worker(Memory):
     """Memory and tables of one worker."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._prefixes = world.prefixes
-        windows = [group.reach for group in world.groups if group.kind == "reference"]
-        self._window = min(windows, default=None)
-        self.memory: dict[int, Content] = {}
+        super().__init__(world)
+        self.num_steps = 0
+        self.failed: tuple[int, ...] = ()
+        """The steps, by number, in which a load failed, until that is forgotten."""
+        self.misled: dict[str, int] = {}
+        """Requests that compute from what a load left invalid: of which step, in place of their prompt."""
         self.tables: dict[str, list[list[int]]] = {}
         self.computed: dict[str, tuple[int, int]] = {}
         self.state_entries: dict[str, int] = {}
@@ -56,7 +50,8 @@ class Worker:
         """An independent worker in the same state."""
         twin = Worker.__new__(Worker)
         twin._world, twin._prefixes, twin._window = self._world, self._prefixes, self._window
-        twin.memory = self.memory.copy()
+        twin.memory, twin.misled = self.memory.copy(), self.misled.copy()
+        twin.num_steps, twin.failed = self.num_steps, self.failed
         twin.tables = {request: [row.copy() for row in rows] for request, rows in self.tables.items()}
         twin.computed = self.computed.copy()
         twin.state_entries = self.state_entries.copy()
@@ -67,20 +62,21 @@ class Worker:
         self.tables.pop(request, None)
         self.computed.pop(request, None)
         self.state_entries.pop(request, None)
+        self.misled.pop(request, None)
 
-    def load(self, prompt: int, table: Rows, start: int, end: int, valid: int) -> None:
-        """Write the tokens ``start`` to ``valid`` of a prompt to its blocks; of a load that fails, the rest
-        is content of nobody.
+    def forget_invalid(self, number: int, snapshot: Snapshot[KeyName] | None) -> Iterator[Breach]:
+        """Make what loads in the first ``number`` steps left invalid content of nobody.
+
+        By then it is to have been taken back: yields whoever still runs on it, and keys that still name it.
         """
-        for g, group in enumerate(self._world.groups):
-            if group.kind == "cross":
-                continue
-            if group.kind not in STATES:
-                self._write(table[g], g, prompt, start, min(valid, end))
-                self._write(table[g], g, None, max(start, valid), end)
-            else:
-                known = prompt if valid == end else None
-                self._put_state(table[g], g, (end - 1) // group.block_size, known, end)
+        gone, oldest = self.forget(number), invalid_of(number)
+        for request in sorted(request for request, tag in self.misled.items() if tag >= oldest):
+            yield Breach(worker.INVALID_LOADS, f"request {request} goes on from an invalid load")
+            del self.misled[request]
+        for block, keys in enumerate(snapshot.keys if snapshot else ()):
+            if keys and block in gone:
+                yield Breach(worker.INVALID_LOADS, f"block {block} has {list(keys)} and invalid content")
+        self.failed = tuple(step for step in self.failed if step > number)
 
     def step(
         self, copies: Sequence[tuple[int, int]], work: Sequence[Work], zeroed: Sequence[int] = ()
@@ -88,8 +84,10 @@ class Worker:
         """Run one step: zeroing, copies, loads, then the forward of every request.
 
         Yields what it read wrongly. All copies read what was there before. States are read before anything
-        is written; attention writes a layer before it reads it.
+        is written; attention writes a layer before it reads it. What follows from a load that failed in part
+        is as invalid as that.
         """
+        self.num_steps += 1
         starts_at = self.state_entries
         self.state_entries = self.state_entries.copy()
         for item in work:
@@ -110,19 +108,21 @@ class Worker:
         for item in work:
             if item.loaded_from < item.start:
                 table = tuple(tuple(row) for row in self.tables[item.request])
-                self.load(item.prompt, table, item.loaded_from, item.start, item.start)
+                valid = item.start if item.valid is None else item.valid
+                self.load(item.prompt, table, item.loaded_from, item.start, valid, invalid_of(self.num_steps))
         for item in work:
             entry = starts_at.get(item.request)
             yield from self._read_states(item.request, item.prompt, item.start, entry)
         for item in work:
+            made = self._made_of(item, starts_at.get(item.request))
             for g, group in enumerate(self._world.groups):
                 if group.kind in STATES:
-                    self._write_states(item, g)
+                    yield from self._write_states(item._replace(prompt=made), g)
                 elif group.kind == "cross":
                     self._write_encoded(item, g)
                 else:
                     row = self.tables[item.request][g]
-                    self._write(row, g, item.prompt, item.start, item.right_end)
+                    self._write(row, g, made, item.start, item.right_end)
                     self._write(row, g, None, item.right_end, item.end)
         # Whoever runs reads on: not only the requests of this step must find their prefix.
         starts = {item.request: item.start for item in work}
@@ -164,67 +164,38 @@ class Worker:
                     f"tokens, {holds}",
                 )
 
-    def _other_than(self, key: KeyName, block: int) -> str:
-        """What the block holds instead of its part of the key's prefix, in words; empty if it holds that."""
-        shape = self._world.groups[key.group]
-        first = (
-            key.num_tokens - 1
-            if shape.kind in STATES
-            else (key.num_tokens - 1) // shape.block_size * shape.block_size
-        )
-        wanted = self._prefixes.runs(key.prompt, first, key.num_tokens)
-        found = self._slots(block, key.group, key.num_tokens - first)
-        return "" if found == wanted else f"holds {in_words(found)}, not {in_words(wanted)}"
+    def _made_of(self, item: Work, entry: int | None) -> int:
+        """What the request computes from: its prompt, or what a load left invalid, in place of that."""
+        if item.valid is not None:
+            self.failed = (*self.failed, self.num_steps)
+            self.misled.setdefault(item.request, invalid_of(self.num_steps))
+        elif self.failed:
+            # Reading tells: those before it have written.
+            deque(self._read_states(item.request, item.prompt, item.start, entry), 0)
+            deque(self._read_attention(item.request, item.prompt, item.start, item.start), 0)
+        return self.misled.get(item.request, item.prompt)
 
-    def _slots(self, block: int, group: int, count: int) -> Runs:
-        content = self.memory.get(block)
-        return of_size(content.runs if content and content.group == group else (), count)
+    def _write_states(self, item: Work, g: int) -> Iterator[Breach]:
+        """Write the step's states, then that at each block boundary that drafts' right tokens cross.
 
-    def _made(self, prompt: int, start: int, end: int) -> Runs:
-        """What a request of the prompt computes at the positions ``start`` to ``end``, in every layer.
-
-        Behind a reference window, whose gap the layers no longer see, that depends on where the prompt ends.
+        The latter goes into the boundary's entry, in mode "all" without drafts, too. Yields lacking places.
         """
-        length, runs = self._world.prompts[prompt].length, self._prefixes.runs
-        if self._window is None or end <= length + self._window + 1:
-            return runs(prompt, start, end)
-        first_own = max(start, length + self._window + 1)
-        own = (run._replace(behind=length) for run in runs(prompt, first_own, end))
-        return (*runs(prompt, start, first_own), *own)
-
-    def _write(self, row: Sequence[int], g: int, prompt: int | None, start: int, end: int) -> None:
-        """Write the KV of the tokens ``start`` to ``end``; None: of guesses that were wrong."""
-        size = self._world.groups[g].block_size
-        for i in range(start // size, -(-end // size)) if start < end else ():
-            a, b = max(start, i * size), min(end, (i + 1) * size)
-            block = row[i] if i < len(row) else 0
-            before = self._slots(block, g, a - i * size)
-            old = self.memory.get(block)
-            after = between(old.runs, b - i * size, size) if old and old.group == g else ()
-            written = of_size((), b - a) if prompt is None else self._made(prompt, a, b)
-            self.memory[block] = Content(g, joined(before, written, after))
-
-    def _write_states(self, item: Work, g: int) -> None:
-        """Write the state after the step's tokens, and of drafts the state after each from the first on.
-
-        These lie one entry behind the other. Then the state at each block boundary that right tokens cross
-        is put into the entry of that boundary; in mode "all" without drafts, too.
-        """
-        size, row = self._world.groups[g].block_size, self.tables[item.request][g]
-        first = (item.end - 1) // size
-        for i in range(item.drafts + 1):
-            num_tokens = item.end - item.drafts + i
-            known = item.prompt if num_tokens <= item.right_end else None
-            self._put_state(row, g, first + i, known, num_tokens)
-        if item.drafts:
-            self.state_entries[item.request] = first + item.accepted
-        else:
-            self.state_entries.pop(item.request, None)
-        if item.drafts or self._world.groups[g].kind == "mamba-all":
-            crossed = range(item.start // size * size + size, item.right_end + 1, size)
-            for boundary in crossed:
-                if boundary // size - 1 < len(row) and row[boundary // size - 1]:
-                    self._put_state(row, g, boundary // size - 1, item.prompt, boundary)
+        group, row = self._world.groups[g], self.tables[item.request][g]
+        states = item.states(group.block_size)
+        places = {self._entry(item.request, g, i) for i, _ in states}
+        if item.drafts and (0 in places or len(places) < len(states)):
+            because = f"request {item.request}, group {g}: states by (entry, tokens) {states}, table {row}"
+            yield Breach(worker.STATES_OF_DRAFTS, because)
+        for i, num_tokens in states:
+            self._put_state(row, g, i, item.prompt if num_tokens <= item.right_end else None, num_tokens)
+        self.state_entries.pop(item.request, None)
+        entry = item.state_entry_after(group.block_size)
+        if entry is not None:
+            self.state_entries[item.request] = entry
+        if item.drafts or group.kind == "mamba-all":
+            for i in range(item.start // group.block_size, item.right_end // group.block_size):
+                if i < len(row) and row[i]:
+                    self._put_state(row, g, i, item.prompt, (i + 1) * group.block_size)
 
     def _write_encoded(self, item: Work, g: int) -> None:
         """The request's first step runs the encoder, whose output no prefix names: positions stand for it."""
@@ -232,12 +203,6 @@ class Worker:
         for i in range(-(-made // size) if item.is_whole else 0):
             positions = Run(item.prompt, i * size, min(made, (i + 1) * size))
             self.memory[self._entry(item.request, g, i)] = Content(g, (positions,))
-
-    def _put_state(self, row: Sequence[int], g: int, i: int, prompt: int | None, num_tokens: int) -> None:
-        """Put the state after so many tokens into an entry; None: of tokens that were wrong."""
-        block = row[i] if i < len(row) else 0
-        runs = of_size((), 1) if prompt is None else self._made(prompt, num_tokens - 1, num_tokens)
-        self.memory[block] = Content(g, runs)
 
     def _read_attention(self, request: str, prompt: int, start: int, computed: int) -> Iterator[Breach]:
         """What the tokens from ``start`` on read, of the ``computed`` first ones."""
@@ -287,6 +252,10 @@ class Worker:
             because = f"request {request}, group {g}: has no block for what it reads, {in_words(wanted)}"
             yield Breach(worker.READS_ITS_PREFIX, because)
         elif found != wanted:
+            invalid = [run.prompt for run in found if run.prompt < NOTHING]
+            if invalid:
+                self.misled[request] = max(*invalid, self.misled.get(request, invalid[0]))
+                return
             yield Breach(
                 worker.READS_ITS_PREFIX,
                 f"request {request}, group {g}, block {block}: reads {in_words(found)} where its prefix is "

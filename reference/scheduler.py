@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pagedkv.spec import Request, RequestStatus, ValuePreconditionError, require
+from pagedkv.spec import MambaSpec, Request, RequestStatus, ValuePreconditionError, require
 from pagedkv.spec.clauses import schedule
 
 from .queues import Entry
@@ -111,8 +111,17 @@ class Scheduler(SchedulerPass):
         """Settle the oldest step in flight. Answers which requests now have all their output.
 
         ``sampled_token_ids``: for each request whose step gives a token, its accepted drafts and one more.
-        ``draft_token_ids``: guesses of the tokens after them, for the next step.
+        ``draft_token_ids``: guesses of the tokens after them, for the next step; more than states have places
+        are refused (clause Schedule/drafts_have_places).
         """
+        places = [spec.num_speculative_blocks for spec, _ in self._specs if isinstance(spec, MambaSpec)]
+        require(
+            all(
+                len(drafts) <= min(places, default=len(drafts)) for drafts in (draft_token_ids or {}).values()
+            ),
+            schedule.DRAFTS_HAVE_PLACES,
+            lambda: f"draft_token_ids is {draft_token_ids}, num_speculative_blocks {places}",
+        )
         parts = {
             request_id: part
             for request_id, part in output.scheduled.items()

@@ -39,7 +39,8 @@ class Admit:
     although there may be one; or what is answered to a request that must not read the cache. ``available``
     is the length of the prefix that a connector has; where that is longer than the hit, it is loaded in
     the step, or behind it if ``asynchronous``: then nothing is computed before the load has ended.
-    ``reserved`` blocks stay free.
+    ``reserved`` blocks stay free. ``valid``: the load in the step fails, and only what lies before so many
+    tokens turns out right, if anything of it; None: all.
     """
 
     request: str
@@ -48,6 +49,7 @@ class Admit:
     available: int = 0
     asynchronous: bool = False
     reserved: int = 0
+    valid: int | None = None
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,11 @@ class World:
         return next((group.block_size for group in self.groups if group.kind == "mamba"), 0)
 
     @cached_property
+    def any_state_block_size(self) -> int:
+        """The block size of the mamba groups in any mode, 0 if there are none."""
+        return next((group.block_size for group in self.groups if group.kind in STATES), 0)
+
+    @cached_property
     def is_fine_grained(self) -> bool:
         """Whether hits may end inside blocks: states with blocks of several units, beside full attention."""
         specs = {group.spec() for group in self.groups}

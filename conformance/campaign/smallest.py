@@ -59,7 +59,9 @@ def _plainer_moves(move: Move) -> Iterator[Move]:
         case Admit(lookup="divergent" | "none" | "skip"):
             yield replace(move, lookup="common")
         case Admit(available=available, reserved=reserved) if available or reserved:
-            yield replace(move, available=0, asynchronous=False, reserved=0)
+            yield replace(move, available=0, asynchronous=False, reserved=0, valid=None)
+            if move.valid is not None:
+                yield replace(move, valid=None)
         case Schedule(drafts=drafts) if drafts:
             yield replace(move, drafts=0, accepted=0)
         case Preempt(pop=True) | Finish(pop=True):

@@ -20,6 +20,7 @@ _NEEDS: Mapping[str, str] = {
     coverage.EVICT: "evict",
     coverage.RESET: "reset",
     coverage.RESET_REFUSED: "reset",
+    coverage.LOAD_INVALID: "evict",
     coverage.STORED_AND_REMOVED: "events",
 }
 """The capability without which a behaviour cannot occur."""
@@ -27,6 +28,7 @@ _NEEDS: Mapping[str, str] = {
 _OPTIONS: Mapping[str, Options] = {
     coverage.LOADED_IN_STEP: Options(has_connector=True),
     coverage.LOADED_BEHIND: Options(has_connector=True),
+    coverage.LOAD_INVALID: Options(has_connector=True),
     coverage.LOAD_FAILED: Options(has_connector=True),
     coverage.LOAD_FAILED_IN_PART: Options(has_connector=True),
     coverage.PASS_IN_FLIGHT: Options(max_in_flight=1),

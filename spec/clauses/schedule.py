@@ -30,6 +30,12 @@ SETTLED_IN_ORDER = Clause(
     "with the tokens that it was to give: one for each request that reached its end, and accepted drafts.",
     "0.1",
 )
+DRAFTS_HAVE_PLACES = Clause(
+    "Schedule/drafts_have_places",
+    "A request is given no more drafts than each group of states, in whatever mode, has speculative blocks: "
+    "the state after a further one would be written over another's. More are refused.",
+    "0.1",
+)
 ARRIVES_ONCE = Clause(
     "Schedule/arrives_once",
     "A request that is known already, or has computed tokens, is refused when it arrives.",

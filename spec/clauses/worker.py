@@ -12,6 +12,22 @@ KEYS_TELL_THE_TRUTH = Clause(
     "Once the queued work has run, every key in the index names a block that holds that very prefix.",
     "0.1",
 )
+STATES_OF_DRAFTS = Clause(
+    "Worker/states_of_drafts",
+    "In every mode a step that verifies drafts writes the state after its last known token into the entry in "
+    "which its tokens end with the drafts, and that after each draft one entry further, each into a block of "
+    "its own. The request goes on from the state of its last right draft; the states at block boundaries "
+    "that its right tokens pass are put into the entries of these.",
+    "0.1",
+)
+INVALID_LOADS = Clause(
+    "Worker/invalid_loads",
+    "A load in a step may turn out invalid from some token on when the step is processed. Then, before "
+    "anything else, the keys of all blocks from there on are evicted: of that request, of whoever holds one "
+    "of these or a copy of it, and of what they have computed behind it. Such requests take in nothing of "
+    "their steps and lose their blocks; they find what was valid when they come back, and compute the rest.",
+    "0.1",
+)
 WRITES_ALONE = Clause(
     "Worker/writes_alone",
     "No block that a request can still write is one that another request, a copy under way or a hand-off "

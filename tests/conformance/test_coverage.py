@@ -28,6 +28,10 @@ DECODES = (*STARTS, BeginPass())
 SHOWN: dict[str, tuple[World, Sequence[Move], World, Sequence[Move]]] = {
     coverage.LOADED_IN_STEP: (CONNECTED, (*ASKS, Admit("r0", 12, "common", 4)), CONNECTED, (*ASKS, BEHIND)),
     coverage.LOADED_BEHIND: (CONNECTED, (*ASKS, BEHIND), CONNECTED, (*ASKS, Admit("r0", 12, "common", 4))),
+    coverage.LOAD_INVALID: (
+        *(CONNECTED, (*ASKS, Admit("r0", 12, "common", 4, valid=2))),
+        *(CONNECTED, (*ASKS, Admit("r0", 12, "common", 4))),
+    ),
     coverage.LOAD_FAILED: (CONNECTED, (*LOADS, Loaded("r0", 0)), CONNECTED, (*LOADS, Loaded("r0", 4))),
     coverage.LOAD_FAILED_IN_PART: (
         *(CONNECTED, (*LOADS, Loaded("r0", 4))),

@@ -45,7 +45,7 @@ def test_it_plays_every_kind_of_move_and_finds_nothing_on_the_reference() -> Non
     played: list[type[Move]] = []
     machine = counted(reference(), played)
     machine.mixes = ("full",)
-    run_state_machine_as_test(machine, settings=settings(FEW, max_examples=150))
+    run_state_machine_as_test(machine, settings=settings(FEW, max_examples=250))
     assert set(played) == set(WEIGHTS)
     assert machine.failed is None
 
@@ -74,7 +74,7 @@ def test_a_planted_fault_is_found_and_its_trace_plays_again(tmp_path: Path) -> N
     with faulty_subject(fault) as subject:
         machine = machine_for(subject, ("full",))
         with pytest.raises(AssertionError, match=r"^Pool/queued_when_unheld: the queue is "):
-            run_state_machine_as_test(machine, settings=settings(FEW, max_examples=200))
+            run_state_machine_as_test(machine, settings=settings(FEW, max_examples=400))
         failed = machine.failed
         assert failed is not None
         small = smallest(failed, subject)

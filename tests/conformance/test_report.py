@@ -78,6 +78,7 @@ def test_what_only_refused_worlds_can_show_need_not_be_shown() -> None:
     assert set(coverage.ALL) - set(owed) == {
         coverage.LOADED_IN_STEP,
         coverage.LOADED_BEHIND,
+        coverage.LOAD_INVALID,
         coverage.LOAD_FAILED,
         coverage.LOAD_FAILED_IN_PART,
     }

@@ -38,6 +38,7 @@ def work(
     accepted: int = 0,
     prompt: int = 0,
     more: Sequence[Sequence[int]] = (),
+    valid: int | None = None,
 ) -> Work:
     """What a step computes for a request, of the first prompt unless another is named.
 
@@ -54,6 +55,7 @@ def work(
         loaded_from=start if loaded_from is None else loaded_from,
         drafts=drafts,
         accepted=accepted,
+        valid=valid,
     )
 
 
@@ -92,6 +94,46 @@ def test_a_request_goes_on_from_the_state_of_its_last_accepted_draft(accepted: i
     lost.memory.pop(2 + accepted)
     assert not does(worker, work(5 + accepted, 6 + accepted))
     assert does(lost, work(5 + accepted, 6 + accepted))
+
+
+KEPT_PER_BLOCK = World((Group("mamba-all", 4, speculative=2),), 12, 4, PROMPTS, 2, 12)
+KEPT_ALONE = World((Group("mamba-none", 12, speculative=2),), 12, 4, PROMPTS, 2, 12, enable_caching=False)
+
+
+@pytest.mark.parametrize("accepted", [0, 1, 2])
+@pytest.mark.parametrize(("world", "first"), [(KEPT_PER_BLOCK, 2), (KEPT_ALONE, 0)])
+def test_drafts_leave_states_in_the_same_places_in_every_mode(
+    world: World, first: int, accepted: int
+) -> None:
+    worker, row = Worker(world), (1, 2, 3, 4, 5)
+    assert not does(worker, work(0, 6, row))
+    assert not does(worker, work(6, 9, drafts=2, accepted=accepted))
+    right = [f"[p0:{n}]" if n <= 7 + accepted else "[nothing]" for n in (7, 8, 9)]
+    assert [holds(worker, block) for block in row[first : first + 3]] == right
+    if world is KEPT_PER_BLOCK:
+        # The state after 8 tokens lands in its own entry, if they are right.
+        assert holds(worker, 2) == ("[p0:8]" if accepted else "[p0:6]")
+    lost = worker.copy()
+    lost.memory.pop(row[first + accepted])
+    assert not does(worker, work(7 + accepted, 8 + accepted))
+    assert does(lost, work(7 + accepted, 8 + accepted))
+
+
+@pytest.mark.parametrize(("kind", "row"), [("all", (1, 2, 3, 4)), ("all", (1, 2, 3, 4, 0)), ("none", (1, 2))])
+def test_a_draft_without_a_place_for_its_state_is_seen(kind: str, row: Sequence[int]) -> None:
+    worker = Worker(KEPT_PER_BLOCK if kind == "all" else KEPT_ALONE)
+    assert not does(worker, work(0, 6, row))
+    first, *_ = worker.step((), (work(6, 9, drafts=2, accepted=0),))
+    assert first.clause is clauses.STATES_OF_DRAFTS
+
+
+def test_a_block_for_two_states_is_seen() -> None:
+    worker = Worker(KEPT_ALONE)
+    assert not does(worker, work(0, 6, (1, 2, 1)))
+    assert [breach.clause for breach in worker.step((), (work(6, 9, drafts=2, accepted=0),))] == [
+        clauses.STATES_OF_DRAFTS,
+        clauses.READS_ITS_PREFIX,
+    ]
 
 
 def test_a_step_without_drafts_reads_and_writes_the_running_entry_again() -> None:
@@ -198,3 +240,46 @@ def test_only_who_has_the_same_prompt_goes_on_from_behind_a_gap(prompt: int, hit
     step = work(hit, 8, rows[0], more=rows[1:], request="r1", prompt=prompt, loaded_from=hit)
     # In each group the block of the tokens 4 and 5 is another's.
     assert does(worker, step) == wrong
+
+
+def misled() -> Worker:
+    """A worker that has loaded 4 tokens, of which 2 are right, for two requests that share them."""
+    worker = Worker(ATTENTION)
+    fails = work(4, 6, (1, 2, 3), loaded_from=0, valid=2)
+    assert not does(worker, fails, work(4, 6, (1, 2, 4), request="r1", loaded_from=4))
+    return worker
+
+
+def test_all_that_follows_from_an_invalid_load_is_invalid() -> None:
+    worker = misled()
+    words = ["[p0:1..2]", *["[invalid since step 1 in 2 slots]"] * 3]
+    assert [holds(worker, block) for block in (1, 2, 3, 4)] == words
+    # So is what later steps compute from it, or copy.
+    assert not does(worker, work(6, 7, (5,), request="r1"), copies=[(4, 6)])
+    assert [holds(worker, block) for block in (5, 6)] == ["[invalid since step 1]", words[1]]
+    # Whoever does not read it has nothing to do with it.
+    assert not does(worker, work(2, 4, (1, 7), request="r2", loaded_from=2))
+    assert holds(worker, 7) == "[p0:3..4]"
+
+
+def test_a_state_that_follows_from_an_invalid_load_is_invalid() -> None:
+    worker = Worker(STATES)
+    assert not does(worker, work(4, 8, (1, 2), loaded_from=0, valid=0))
+    assert [holds(worker, block) for block in (1, 2)] == ["[invalid since step 1]"] * 2
+    assert not does(worker, work(8, 9, (3,)))
+    assert holds(worker, 3) == "[invalid since step 1]"
+
+
+@pytest.mark.parametrize(("forgets", "wrong"), [((), 2), (("r0",), 1), (("r0", "r1"), 0)])
+def test_who_goes_on_from_an_invalid_load_is_named(forgets: Sequence[str], wrong: int) -> None:
+    worker = misled()
+    for request in forgets:
+        worker.drop(request)
+    assert not list(worker.copy().forget_invalid(0, None))
+    found = [breach.clause for breach in worker.forget_invalid(1, None)]
+    assert found == [clauses.INVALID_LOADS] * wrong
+    assert [holds(worker, block) for block in (1, 2, 3, 4)] == ["[p0:1..2]", *["never written"] * 3]
+    assert not list(worker.forget_invalid(1, None))
+    running = [r for r in ("r0", "r1") if r not in forgets]
+    later = [work(6, 7, (8 + i,), request=request) for i, request in enumerate(running)]
+    assert bool(does(worker, *later)) == bool(wrong)

@@ -84,3 +84,37 @@ def test_a_running_state_alone_stays_in_its_block(side: ModuleType) -> None:
     assert len(row) == 2
     decode(manager, owner, *range(30))
     assert table(manager, "r", 1) == row
+
+
+@pytest.mark.parametrize(("accepted", "width"), [(0, 5), (1, 5), (2, 6)])
+def test_states_per_block_keep_places_for_drafts_behind_the_running_one(
+    side: ModuleType, accepted: int, width: int
+) -> None:
+    manager = deployment(side, states(UNIT, 2, "all"))
+    owner = publish(manager, "r", words(2 * UNIT - 1))
+    row = table(manager, "r", 0)
+    owner.append_output_token_ids([7])
+    # One token and two drafts pass the boundary: running entry 2, and two behind it. The step reads entry 1.
+    assert manager.allocate_slots(owner, 3) is not None
+    with_drafts = table(manager, "r", 0)
+    assert (with_drafts[:4], len(with_drafts), 0 in with_drafts[1:]) == ([0, *row[1:]], 5, False)
+    owner.num_computed_tokens += 1 + accepted
+    owner.append_output_token_ids([8] * (1 + accepted))
+    manager.new_step_starts()
+    # Whichever entry from 2 on has the state, the next step finds it there.
+    assert manager.allocate_slots(owner, 3) is not None
+    assert table(manager, "r", 0)[2:5] == with_drafts[2:5]
+    assert len(table(manager, "r", 0)) == width
+
+
+def test_a_running_state_alone_keeps_its_places_for_drafts(side: ModuleType) -> None:
+    manager = deployment(side, states(64, 2, "none"), max_model_len=64, enable_caching=False)
+    owner = publish(manager, "r", words(10))
+    row = table(manager, "r", 0)
+    assert (len(row), 0 in row) == (3, False)
+    for accepted in (0, 2, 1):
+        owner.append_output_token_ids([7] * (1 + accepted))
+        assert widths(manager.allocate_slots(owner, 3)) == [0]
+        owner.num_computed_tokens += 1 + accepted
+        manager.new_step_starts()
+    assert table(manager, "r", 0) == row

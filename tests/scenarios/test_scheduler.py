@@ -313,6 +313,22 @@ def test_drafts_are_computed_and_what_was_wrong_is_computed_again(side: ModuleTy
     assert list(only.all_token_ids)[8:] == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.parametrize("mode", ["align", "all"])
+def test_no_more_drafts_come_than_states_have_places_for(side: ModuleType, mode: Any) -> None:
+    made = scheduler(deployment(side, states(UNIT, 2, mode)))
+    (only,) = come(made, "a", output=6)
+    output = made.schedule()
+    while not output.scheduled["a"].is_sampled:
+        settle(made, output)
+        output = made.schedule()
+    with pytest.raises(PreconditionError) as refusal:
+        made.update_from_output(output, {"a": [1]}, {"a": [2, 3, 9]})
+    assert refusal.value.clause is schedule.DRAFTS_HAVE_PLACES
+    assert (only.num_tokens, made.processed_step_seq) == (8, output.step_seq - 1)
+    made.update_from_output(output, {"a": [1]}, {"a": [2, 3]})
+    assert made.schedule().scheduled["a"].draft_token_ids == (2, 3)
+
+
 def test_a_prefix_of_others_is_not_computed_again(side: ModuleType) -> None:
     made = scheduler(deployment(side, attention(UNIT)), max_num_scheduled_tokens=64)
     for name in "ab":

@@ -60,7 +60,7 @@ MOVES: tuple[Move, ...] = (
     Submit("r0", 1),
     BeginPass(),
     Admit("r0", 4, "divergent"),
-    Admit("r0", 4, "skip", 3, True, 2),
+    Admit("r0", 4, "skip", 3, True, 2, 1),
     Schedule("r0", 1, 3, 2),
     Preempt("r0", True, True),
     Finish("r0", True),

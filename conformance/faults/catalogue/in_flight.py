@@ -110,6 +110,22 @@ FAULTS = (
         options=_DRAFTS,
     ),
     PlantedFault(
+        "last-draft-without-a-place",
+        "A row of states that are not aligned has one speculative block too few, and nobody can look into the "
+        "pool.",
+        "the state after the last draft is written past the row, or over what somebody else has",
+        Patch(
+            "spec/rules/rows.py",
+            "end + num_speculative * block_size",
+            "end + max(0, num_speculative - 1) * block_size",
+        ),
+        (worker.STATES_OF_DRAFTS,),
+        WITHOUT_SPECULATIVE_BLOCKS,
+        mixes=("mamba-none", "mamba-all", "full+mamba-all"),
+        options=_DRAFTS,
+        tells_state=False,
+    ),
+    PlantedFault(
         "state-moved-with-the-speculative-blocks",
         "The running state's block moves with the speculative ones.",
         "the state that the next step starts from is taken for a draft's",

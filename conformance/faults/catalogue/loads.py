@@ -164,6 +164,22 @@ FAULTS = (
         options=_OPTIONS,
     ),
     PlantedFault(
+        "held-blocks-keep-their-keys",
+        "Only keys of blocks that nobody holds are evicted, and nobody can look into the pool.",
+        "a request that shares what a failed load has left reads it once more when it comes back",
+        Patch(
+            "reference/pool.py",
+            "        for block_id in ids:\n            self._drop_keys(block_id)\n",
+            "        for block_id in ids:\n            if block_id in self.queue:\n                "
+            "self._drop_keys(block_id)\n",
+        ),
+        (worker.READS_ITS_PREFIX,),
+        WITHOUT_OPTIONS,
+        mixes=("full", "full+window", "full+mamba"),
+        options=_OPTIONS,
+        tells_state=False,
+    ),
+    PlantedFault(
         "counter-starts-behind-the-load",
         "What is loaded counts as named.",
         "loaded blocks never become keys",

@@ -4,7 +4,7 @@ from pagedkv.conformance.faults.fault import PlantedFault
 from pagedkv.conformance.faults.patching import Patch
 from pagedkv.spec.clauses import allocation, hit, pool, worker
 
-from .elsewhere import WITHOUT_WINDOWS
+from .elsewhere import WITHOUT_SPECULATIVE_BLOCKS, WITHOUT_WINDOWS
 
 _SEEN_BY_TAKING = "the same row can be judged by what was taken for it and by what it has"
 _LOOKUP_FIRST = "a lookup or a call may come before the step that shows it"
@@ -44,6 +44,22 @@ FAULTS = (
         WITHOUT_WINDOWS,
         _SEEN_BY_TAKING,
         mixes=("mamba-none", "full+mamba-none"),
+    ),
+    PlantedFault(
+        "torch-last-draft-without-a-place",
+        "A row of states that are not aligned has one speculative block too few, and nobody can look into the "
+        "pool.",
+        "the state after the last draft is written past the row, or over what somebody else has",
+        Patch(
+            "impl/kinds.py",
+            "slots + speculative * self.block_size",
+            "slots + max(0, speculative - 1) * self.block_size",
+        ),
+        (worker.STATES_OF_DRAFTS,),
+        WITHOUT_SPECULATIVE_BLOCKS,
+        mixes=("mamba-none", "mamba-all", "full+mamba-all"),
+        options=("max_drafts",),
+        tells_state=False,
     ),
     PlantedFault(
         "torch-encoder-row-grows-with-the-request",
