@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol, Self
 
-from pagedkv.spec import Snapshot, World
+from pagedkv.spec import Snapshot
 from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
 from pagedkv.spec.outcomes import Found
@@ -132,36 +132,3 @@ class Instance(Protocol):
     def copy(self) -> Self:
         """An independent instance in the same state."""
         ...
-
-
-class Names:
-    """Which prefix a hash names, learnt from the requests that carry it."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._by_hash: dict[bytes, tuple[int, int]] = {}
-        self._by_name: dict[tuple[int, int], bytes] = {}
-        self._by_key: dict[bytes, KeyName] = {}
-
-    def learn(self, prompt: int, hashes: Sequence[bytes], since: int) -> None:
-        """Take in a request's hashes from unit ``since`` on. ``HashClash`` for one with two meanings."""
-        for i in range(since, len(hashes)):
-            name = self._world.name(prompt, (i + 1) * self._world.unit)
-            known = self._by_hash.setdefault(bytes(hashes[i]), name)
-            same = self._by_name.setdefault(name, bytes(hashes[i]))
-            if known != name or same != bytes(hashes[i]):
-                raise HashClash(known, name)
-
-    def key_name(self, key: bytes) -> KeyName:
-        """The name of a hash followed by its group in 4 bytes."""
-        if key not in self._by_key:
-            prompt, num_tokens = self._by_hash[key[:-4]]
-            self._by_key[key] = KeyName(int.from_bytes(key[-4:], "big"), prompt, num_tokens)
-        return self._by_key[key]
-
-
-class HashClash(Exception):
-    """One hash for two prefixes, or two for one."""
-
-    def __init__(self, known: tuple[int, int], name: tuple[int, int]) -> None:
-        super().__init__(f"prefixes (prompt, tokens) {known} and {name}")

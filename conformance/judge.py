@@ -17,7 +17,7 @@ from pagedkv.spec.snapshot import KeyName, Snapshot
 from .coverage import shown_by
 from .demand import refused_alone
 from .differences import clause_of_error, differences, event_differences
-from .instance import HashClash
+from .live_requests import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
 from .telling import Telling

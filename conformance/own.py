@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from pagedkv.spec import Request, Snapshot, World, init_none_hash, require, sha256
+from pagedkv.spec import Snapshot, World, init_none_hash, require, sha256
 from pagedkv.spec.clauses import Clause, allocation
 from pagedkv.spec.clauses import hit as hit_clauses
 from pagedkv.spec.event_names import EventName
@@ -14,7 +14,8 @@ from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 from pagedkv.spec.world import PLAIN
 
 from .event_forms import neutral_events
-from .instance import Ask, Instance, Names
+from .instance import Ask, Instance
+from .live_requests import LiveRequests
 from .standard import StandardInstance
 from .subjects import FIRST_FOUR, OwnRequests, Subject, SubjectUnavailable, standard_arguments
 
@@ -110,30 +111,14 @@ class OwnInstance:
         init_none_hash(sha256, seed="pagedkv")
         self.world = world
         self.manager = manager
-        self._maker = OwnRequests(world)
-        self._names = Names(world)
-        self._requests: dict[str, Request] = {}
+        self._requests = LiveRequests(world, OwnRequests(world))
         self._tables: dict[str, list[list[int]]] = {}
-
-    def _request(self, life: Life) -> Request:
-        request = self._requests.get(life.request)
-        known = 0
-        if request is None:
-            request = self._requests[life.request] = self._maker.make(life)
-        else:
-            known = len(request.block_hashes)
-        tokens = self.world.prompts[life.prompt].tokens[request.num_tokens : life.num_tokens]
-        if tokens:
-            request.append_output_token_ids(list(tokens))
-        self._names.learn(life.prompt, request.block_hashes, known)
-        request.num_computed_tokens = life.computed
-        return request
 
     def go_on(self, life: Life, prompt: int) -> None:
         raise NotImplementedError
 
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
-        hit, blocks = self.manager.lookup(self._request(life))
+        hit, blocks = self.manager.lookup(self._requests.of(life))
         require(
             type(hit) is int and 0 <= hit < life.num_tokens,
             hit_clauses.LEAVES_A_TOKEN,
@@ -145,7 +130,7 @@ class OwnInstance:
         raise NotImplementedError
 
     def allocate(self, life: Life, ask: Ask) -> Rows | None:
-        request = self._request(life)
+        request = self._requests.of(life)
         request.num_computed_tokens = life.computed + ask.hit
         blocks = self.manager.allocate(request, ask.num_new_tokens)
         if blocks is None:
@@ -160,7 +145,7 @@ class OwnInstance:
         return tuple(tuple(row) for row in self._tables[life.request])
 
     def free(self, life: Life, withdraw: bool, pop: bool) -> None:
-        self.manager.free(self._request(life))
+        self.manager.free(self._requests.of(life))
         self._tables.pop(life.request, None)
 
     def publish(self, life: Life) -> None:
@@ -179,7 +164,7 @@ class OwnInstance:
         raise NotImplementedError
 
     def forget(self, life: Life) -> None:
-        self._requests.pop(life.request, None)
+        self._requests.forget(life)
 
     def begin_pass(self) -> None:
         self.manager.step()
@@ -207,7 +192,7 @@ class OwnInstance:
         if not hasattr(self.manager, "snapshot"):
             return None
         state: Snapshot[Any] = self.manager.snapshot()
-        return state.renamed(self._names.key_name)
+        return state.renamed(self._requests.names.key_name)
 
     def keyed(self, blocks: Collection[int]) -> None:
         """The least interface of a manager tells keys in a snapshot only."""
@@ -218,7 +203,7 @@ class OwnInstance:
     def take_events(self) -> tuple[EventName, ...] | None:
         if not self.world.events or not hasattr(self.manager, "events"):
             return None
-        return tuple(neutral_events(self.world, self.manager.events(), self._names.key_name))
+        return tuple(neutral_events(self.world, self.manager.events(), self._requests.names.key_name))
 
     def copy(self) -> "OwnInstance":
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """A life of a manager with the standard names."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pagedkv.spec import Snapshot, World
 from pagedkv.spec.event_names import EventName
@@ -10,23 +10,8 @@ from pagedkv.spec.outcomes import Found
 from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 
 from .event_forms import neutral_events
-from .instance import Ask, Names
-
-
-class RequestMaker(Protocol):
-    """How a subject's requests are made."""
-
-    def make(self, life: Life) -> Any:
-        """A request with the prompt only."""
-        ...
-
-    def tell_status(self, request: Any, is_running: bool) -> None:
-        """Set the status that a scheduler has given the request."""
-        ...
-
-    def copy(self, request: Any) -> Any:
-        """An independent request in the same state."""
-        ...
+from .instance import Ask
+from .live_requests import LiveRequests, RequestMaker
 
 
 class StandardInstance:
@@ -43,47 +28,26 @@ class StandardInstance:
     ) -> None:
         self.world = world
         self.manager = manager
-        self._maker = maker
         self._snapshot = snapshot
         self._can_withdraw = can_withdraw
         self._has_events = has_events and world.events
-        self._names = Names(world)
-        self._requests: dict[str, Any] = {}
+        self._requests = LiveRequests(world, maker)
         self._hits: dict[str, Any] = {}
         self._retained: list[list[Any]] = []
         self._popped: list[list[Any]] = []
 
-    def _request(self, life: Life) -> Any:
-        """The subject's own request, brought up to date."""
-        request = self._requests.get(life.request)
-        known = 0
-        if request is None:
-            request = self._requests[life.request] = self._maker.make(life)
-        else:
-            known = len(request.block_hashes)
-        tokens = self.world.prompts[life.prompt].tokens[request.num_tokens : life.num_tokens]
-        if tokens:
-            request.append_output_token_ids(list(tokens))
-        if known < len(request.block_hashes):
-            self._names.learn(life.prompt, request.block_hashes, known)
-        request.num_computed_tokens = life.computed
-        request.num_in_flight_tokens = life.in_flight
-        request.shared_prefix_boundary = life.junction
-        self._maker.tell_status(request, life.is_running)
-        return request
-
     def go_on(self, life: Life, prompt: int) -> None:
-        request, longer = self._request(life), self.world.prompts[prompt]
+        request, longer = self._requests.of(life), self.world.prompts[prompt]
         request.continue_prompt(
             life.computed,
             longer.tokens[life.computed : longer.length],
             mm_features=longer.features(life.computed),
             prompt_embeds=longer.embeddings(life.computed),
         )
-        self._names.learn(prompt, request.block_hashes, life.computed // self.world.unit)
+        self._requests.names.learn(prompt, request.block_hashes, life.computed // self.world.unit)
 
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
-        request = self._request(life)
+        request = self._requests.of(life)
         request.skip_reading_prefix_cache = skip
         if divergent:
             blocks, hit, junction, diverged = self.manager.get_computed_blocks_for_connector(request)
@@ -102,7 +66,7 @@ class StandardInstance:
             blocks = self.manager.truncate_computed_blocks(blocks, ask.hit)
         made = self.world.prompts[life.prompt].encoder_tokens if ask.is_admission else 0
         answer = self.manager.allocate_slots(
-            self._request(life),
+            self._requests.of(life),
             ask.num_new_tokens,
             ask.hit,
             blocks,
@@ -117,7 +81,7 @@ class StandardInstance:
         return None if answer is None else _rows(answer)
 
     def publish(self, life: Life) -> None:
-        self.manager.cache_blocks(self._request(life), life.computed)
+        self.manager.cache_blocks(self._requests.of(life), life.computed)
 
     def zero_again(self, life: Life) -> None:
         self.manager.record_blocks_for_zeroing(life.request, life.computed)
@@ -133,11 +97,13 @@ class StandardInstance:
             self.pop(life, withdraw)
             self.manager.block_pool.free_blocks(self._popped.pop()[::-1])
         else:
-            self.manager.free(self._request(life), **self._withdrawing(withdraw))
+            self.manager.free(self._requests.of(life), **self._withdrawing(withdraw))
         self._hits.pop(life.request, None)
 
     def pop(self, life: Life, withdraw: bool) -> list[int]:
-        blocks = list(self.manager.pop_blocks_for_free(self._request(life), **self._withdrawing(withdraw)))
+        blocks = list(
+            self.manager.pop_blocks_for_free(self._requests.of(life), **self._withdrawing(withdraw))
+        )
         self._popped.append(blocks)
         return [block.block_id for block in blocks]
 
@@ -149,7 +115,7 @@ class StandardInstance:
 
     def forget(self, life: Life) -> None:
         """Drop the subject's request object: its life has ended."""
-        self._requests.pop(life.request, None)
+        self._requests.forget(life)
 
     def begin_pass(self) -> None:
         self.manager.new_step_starts()
@@ -177,7 +143,7 @@ class StandardInstance:
         return list(self.manager.get_num_common_prefix_blocks(life.request))
 
     def snapshot(self) -> Snapshot[KeyName] | None:
-        return self._snapshot(self.manager).renamed(self._names.key_name) if self._snapshot else None
+        return self._snapshot(self.manager).renamed(self._requests.names.key_name) if self._snapshot else None
 
     def keyed(self, blocks: Collection[int]) -> Collection[int]:
         views = self.manager.block_pool.blocks
@@ -189,13 +155,13 @@ class StandardInstance:
     def take_events(self) -> tuple[EventName, ...] | None:
         if not self._has_events:
             return None
-        return tuple(neutral_events(self.world, self.manager.take_events(), self._names.key_name))
+        return tuple(neutral_events(self.world, self.manager.take_events(), self._requests.names.key_name))
 
     def copy(self) -> "StandardInstance":
         twin = StandardInstance.__new__(StandardInstance)
         vars(twin).update(vars(self))
         twin.manager = self.manager.copy()
-        twin._requests = {request_id: self._maker.copy(r) for request_id, r in self._requests.items()}
+        twin._requests = self._requests.copy()
         twin._hits = {}
         twin._retained = [twin._same(blocks) for blocks in self._retained]
         twin._popped = [twin._same(blocks) for blocks in self._popped]
