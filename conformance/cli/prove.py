@@ -18,7 +18,7 @@ from .output import Output
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
+    default=120.0,
     show_default=True,
     metavar="SECONDS",
     help="CPU time for each contract.",

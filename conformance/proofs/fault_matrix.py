@@ -40,7 +40,7 @@ class FaultResult:
 
 
 def search_faults(
-    budget_per_condition: float = 60.0,
+    budget_per_condition: float = 120.0,
     jobs: int = 2,
     faults: Sequence[RuleFault] = ALL,
     report: Callable[[FaultResult], None] | None = None,
@@ -66,7 +66,7 @@ def _search(fault: RuleFault, budget: float) -> FaultResult:
         return FaultResult(fault, tuple(check_contract(c, budget, root) for c in fault.refuted_by))
 
 
-def prove_faults(printer: Callable[[str], None], budget_per_condition: float = 60.0, jobs: int = 2) -> bool:
+def prove_faults(printer: Callable[[str], None], budget_per_condition: float = 120.0, jobs: int = 2) -> bool:
     """Search every fault, print a row for each and a line that sums up; answers whether all are refuted."""
     results = search_faults(budget_per_condition, jobs, report=lambda result: printer(str(result)))
     refuted = sum(result.is_refuted for result in results)

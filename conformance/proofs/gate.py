@@ -64,7 +64,7 @@ class ConditionResult:
 
 
 def run_gate(
-    budget_per_condition: float = 60.0,
+    budget_per_condition: float = 120.0,
     jobs: int = 2,
     module_names: Sequence[str] | None = None,
     report: Callable[[ConditionResult], None] | None = None,
@@ -92,7 +92,7 @@ def run_gate(
 
 def prove(
     printer: Callable[[str], None],
-    budget_per_condition: float = 60.0,
+    budget_per_condition: float = 120.0,
     jobs: int = 2,
     module_names: Sequence[str] | None = None,
 ) -> bool:
