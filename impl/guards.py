@@ -6,10 +6,11 @@ from typing import NamedTuple
 from pagedkv.spec import Request, ValuePreconditionError, require
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.deployment import check_hashes
+from pagedkv.spec.deployment import check_hashes, check_whole
 from pagedkv.spec.hashing import encode_token_ids
 
 from .keys import check_digests
+from .layout import NOBODY
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager
 
@@ -30,20 +31,15 @@ def check_counts(request: Request, counts: Counts, max_model_len: int) -> tuple[
 
     Refuses a call that asks for nothing, for less than nothing, or for more than a request can have.
     """
-    given = ", ".join(f"{name} is {value!r}" for name, value in counts._asdict().items())
-    require(
-        all(isinstance(count, int) for count in counts),
-        allocation.ASKS_FOR_SOMETHING,
-        f"{given}: all are whole numbers",
-        ValuePreconditionError,
+    check_whole(
+        allocation.ASKS_FOR_SOMETHING, 0, num_computed_tokens=request.num_computed_tokens, **counts._asdict()
     )
-    num_new, hit, num_external, *others = counts
+    given = ", ".join(f"{name} is {value}" for name, value in counts._asdict().items())
+    num_new, hit, num_external = counts[:3]
     local = request.num_computed_tokens + hit
     start = local + num_external
     require(
-        min(num_new, num_external, *others) >= 0
-        and num_new + num_external > 0
-        and num_new <= max_model_len - start,
+        num_new + num_external > 0 and num_new <= max_model_len - start,
         allocation.ASKS_FOR_SOMETHING,
         f"{given}, after {request.num_computed_tokens} tokens, max_model_len is {max_model_len}",
         ValuePreconditionError,
@@ -79,14 +75,32 @@ def check_hit(
     )
     start = request.num_computed_tokens + hit + counts.num_external_computed_tokens
     fits = all(_fits(manager, hit, start, loads, row) for manager, row in zip(managers, rows, strict=True))
-    is_due = not (hit or loads) or not (has_table or request.num_computed_tokens)
+    # Before the first call nothing is computed, and after it no hit is taken any more.
+    is_due = not (hit or loads) if has_table else not request.num_computed_tokens
     require(
-        hit >= 0 and fits and is_due,
+        fits and is_due,
         allocation.FITS_THE_HIT,
         f"request {request.request_id!r} takes {hit} tokens in {[len(row) for row in rows]} blocks per "
         f"group and {counts.num_external_computed_tokens} external ones, {request.num_computed_tokens} are "
         f"computed, it {'has a' if has_table else 'has no'} table",
     )
+
+
+def row_with_places(
+    managers: Sequence[SingleTypeKVCacheManager], request: Request, num_computed_tokens: int
+) -> int:
+    """The request's row. Refuses more computed tokens than that has places for, and a request without one."""
+    check_whole(allocation.COVERS_THE_TOKENS, 0, num_computed_tokens=num_computed_tokens)
+    row = managers[0].ledger.rows.get(request.request_id, NOBODY)
+    widths = [0 if row == NOBODY else int(manager.tables.length[row]) for manager in managers]
+    places = min(width * manager.block_size for width, manager in zip(widths, managers, strict=True))
+    require(
+        row != NOBODY and num_computed_tokens <= places,
+        allocation.COVERS_THE_TOKENS,
+        f"num_computed_tokens is {num_computed_tokens}, request {request.request_id!r} has {widths} blocks "
+        f"per group",
+    )
+    return row
 
 
 def checked_batch(

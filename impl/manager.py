@@ -25,7 +25,7 @@ from .allocation import allocate, is_taken_by_others
 from .batch import serve
 from .calls import Asked, calls_of
 from .coordinator import KVCacheCoordinator
-from .guards import Counts, check_counts, check_hit, check_names, checked_batch
+from .guards import Counts, check_counts, check_hit, check_names, checked_batch, row_with_places
 from .naming import publish
 from .pool import BlockPool
 from .snapshot import snapshot_of
@@ -184,9 +184,10 @@ class KVCacheManager(Views):
         """Publish what the request's blocks hold once ``num_computed_tokens`` tokens are computed."""
         can_name = all(manager.takes_hits for manager in self._managers)
         require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
-        row = self._ledger.rows[request.request_id]
-        ends = [num_computed_tokens]
-        publish(self.coordinator, [request], calls_of([request], [row], ends, ends, self.block_pool.device))
+        row, ends = row_with_places(self._managers, request, num_computed_tokens), [num_computed_tokens]
+        if self.enable_caching:
+            calls = calls_of([request], [row], ends, ends, self.block_pool.device)
+            publish(self.coordinator, [request], calls)
 
     def remove_skipped_blocks(
         self, request_id: str, processed_computed_tokens: int, num_prompt_tokens: int | None = None

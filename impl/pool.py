@@ -17,7 +17,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import index, pool
-from pagedkv.spec.deployment import check_pool
+from pagedkv.spec.deployment import check_block_ids, check_pool
 
 from .events import EventLog
 from .keys import KeyStore, names_of_hashes
@@ -264,14 +264,9 @@ class BlockPool:
 
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Take every key off these blocks; frees nothing."""
-        ids = sorted(set(block_ids))
-        for block_id in ids[:1] + ids[-1:]:
-            require(
-                0 <= block_id < self.num_gpu_blocks,
-                pool.EVICT_TAKES_KEYS,
-                f"block {block_id} is not in a pool of {self.num_gpu_blocks} blocks",
-            )
-        self.keys.drop(self._tensor(ids))
+        ids = list(block_ids)
+        check_block_ids(ids, self.num_gpu_blocks)
+        self.keys.drop(self._tensor(sorted(set(ids))))
 
     def reset_prefix_cache(self) -> bool:
         """Take every key off every block, if only null and sinks are held. Answers whether it did."""

@@ -15,14 +15,14 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from pagedkv.spec.clauses import allocation, config, freeing
-from pagedkv.spec.deployment import check_hashes, check_kinds, check_limits, refuse_uncovered
+from pagedkv.spec.deployment import check_hashes, check_kinds, check_limits, check_whole, refuse_uncovered
 from pagedkv.spec.rules.admission import watermark_blocks
 from pagedkv.spec.rules.caching import cacheable_length
 
 from .allocation import allocate
 from .call import Call
 from .coordinator import KVCacheCoordinator
-from .guards import require_fitting_hit, require_numbers
+from .guards import require_fitting_hit, require_numbers, require_places
 from .kinds import MambaManager
 from .pool import BlockPool
 from .snapshot import snapshot_of
@@ -121,6 +121,17 @@ class KVCacheManager(Views):
         the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
         scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
+        check_whole(
+            allocation.ASKS_FOR_SOMETHING,
+            0,
+            num_computed_tokens=request.num_computed_tokens,
+            num_new_tokens=num_new_tokens,
+            num_new_computed_tokens=num_new_computed_tokens,
+            num_lookahead_tokens=num_lookahead_tokens,
+            num_external_computed_tokens=num_external_computed_tokens,
+            num_encoder_tokens=num_encoder_tokens,
+            reserved_blocks=reserved_blocks,
+        )
         managers, request_id = self.coordinator.single_type_managers, request.request_id
         local = request.num_computed_tokens + num_new_computed_tokens
         start = local + num_external_computed_tokens
@@ -137,7 +148,7 @@ class KVCacheManager(Views):
         )
         rows = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
         publishes = self.enable_caching and not delay_cache_blocks
-        require_numbers(call, request, self.max_model_len, num_lookahead_tokens, reserved_blocks)
+        require_numbers(call, request, self.max_model_len)
         if publishes:
             check_hashes(request, self.block_pool.hash_block_size)
         require_fitting_hit(managers, call, request, rows)
@@ -162,7 +173,9 @@ class KVCacheManager(Views):
         managers = self.coordinator.single_type_managers
         can_name = all(manager.takes_hits for manager in managers)
         require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
-        for manager in managers if request.block_hashes else ():
+        check_whole(allocation.COVERS_THE_TOKENS, 0, num_computed_tokens=num_computed_tokens)
+        require_places(managers, request.request_id, num_computed_tokens)
+        for manager in managers if self.enable_caching and request.block_hashes else ():
             length = cacheable_length(
                 num_computed_tokens,
                 self.coordinator.shared_length(request),

@@ -18,7 +18,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import index, pool
-from pagedkv.spec.deployment import check_pool
+from pagedkv.spec.deployment import check_block_ids, check_pool
 from pagedkv.spec.events import stored_event
 
 
@@ -223,12 +223,7 @@ class BlockPool:
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Take every key off these blocks; frees nothing."""
         ids = list(block_ids)
-        for block_id in ids:
-            require(
-                0 <= block_id < self.num_gpu_blocks,
-                pool.EVICT_TAKES_KEYS,
-                f"block {block_id} is not in a pool of {self.num_gpu_blocks} blocks",
-            )
+        check_block_ids(ids, self.num_gpu_blocks)
         for block_id in ids:
             self._drop_keys(block_id)
 

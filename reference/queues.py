@@ -3,11 +3,12 @@
 from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from pagedkv.spec import Request
 
 Policy = Literal["fcfs", "priority"]
+POLICIES: tuple[str, ...] = get_args(Policy)
 
 
 @dataclass(eq=False)

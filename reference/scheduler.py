@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from pagedkv.spec import MambaSpec, Request, RequestStatus, ValuePreconditionError, require
-from pagedkv.spec.clauses import schedule
+from pagedkv.spec.clauses import allocation, schedule
+from pagedkv.spec.deployment import check_hashes, check_whole
+from pagedkv.spec.hashing import encode_token_ids
 
 from .queues import Entry
 from .scheduler_pass import SchedulerPass
@@ -35,15 +37,26 @@ class Scheduler(SchedulerPass):
         Cross attention reads ``num_encoder_tokens`` tokens of an encoder.
 
         ValuePreconditionError for one that may not fit (clause Schedule/never_fits), for one that is known
-        and for one that has begun elsewhere.
+        or has begun elsewhere, and for numbers that are none; PreconditionError for hashes of other units.
         """
+        is_known = request.request_id in self.requests
         require(
-            request.request_id not in self.requests and request.num_computed_tokens == 0,
+            not is_known and request.num_computed_tokens == 0,
             schedule.ARRIVES_ONCE,
-            f"request {request.request_id!r} with {request.num_computed_tokens} computed tokens",
+            f"request {request.request_id!r} {'is known' if is_known else 'is new'} and has "
+            f"{request.num_computed_tokens} computed tokens",
             ValuePreconditionError,
         )
-        length = request.num_prompt_tokens + (max_output_tokens or 0)
+        require(
+            isinstance(priority, int), schedule.IN_TURN, f"priority is {priority!r}", ValuePreconditionError
+        )
+        most = max_output_tokens or 0
+        check_whole(
+            allocation.ASKS_FOR_SOMETHING, 0, max_output_tokens=most, num_encoder_tokens=num_encoder_tokens
+        )
+        # Else it would stop the pass that looks it up, and all others with it.
+        check_hashes(request, self.hash_block_size)
+        length = request.num_prompt_tokens + most
         longest = self.max_model_len if max_output_tokens is None else length
         entry = Entry(request, priority, self._num_arrived, max(length, longest), num_encoder_tokens)
         needed = self.most_blocks(entry.num_tokens_to_compute, num_encoder_tokens)
@@ -127,6 +140,8 @@ class Scheduler(SchedulerPass):
             for request_id, part in output.scheduled.items()
             if request_id in self.requests and self.requests[request_id].admission == part.admission
         }
+        for tokens in sampled_token_ids.values():
+            encode_token_ids(tokens)
         numbers = {r: len(sampled_token_ids.get(r, ())) - part.is_sampled for r, part in parts.items()}
         self._require_settled(
             output.step_seq == self.processed_step_seq + 1

@@ -14,14 +14,18 @@ from pagedkv.spec import (
     Request,
     RequestStatus,
     SinkFullAttentionSpec,
+    UnsupportedError,
+    ValuePreconditionError,
+    require,
 )
 from pagedkv.spec.blocks import KVCacheBlock
-from pagedkv.spec.clauses import freeing
+from pagedkv.spec.clauses import config, freeing, schedule
+from pagedkv.spec.deployment import check_whole
 from pagedkv.spec.rules.demand import most_blocks
 from pagedkv.spec.rules.sizes import blocks_for, floor_to
 
 from .coordinator import MANAGERS, hit_alignment
-from .queues import Entry, Policy, Queues
+from .queues import POLICIES, Entry, Policy, Queues
 from .scheduler_rules import SchedulerRules
 from .step import Scheduled
 
@@ -50,6 +54,31 @@ class SchedulerPass(SchedulerRules):
         max_in_flight_tokens: int | None = None,
         num_ranks: int = 1,
     ) -> None:
+        check_whole(
+            config.SIZES_ARE_POSITIVE,
+            1,
+            max_model_len=max_model_len,
+            hash_block_size=hash_block_size,
+            max_num_running_reqs=max_num_running_reqs,
+            max_num_scheduled_tokens=max_num_scheduled_tokens,
+            num_ranks=num_ranks,
+        )
+        check_whole(
+            config.SIZES_ARE_POSITIVE,
+            0,
+            long_prefill_token_threshold=long_prefill_token_threshold,
+            max_in_flight_steps=max_in_flight_steps,
+            num_lookahead_tokens=num_lookahead_tokens,
+            reserved_blocks=reserved_blocks,
+        )
+        require(policy in POLICIES, config.COVERED, f"policy is {policy!r}", UnsupportedError)
+        served = getattr(kv_cache_manager, "max_model_len", max_model_len)
+        require(
+            max_model_len <= served,
+            schedule.NEVER_FITS,
+            f"max_model_len is {max_model_len}, the manager's is {served}",
+            ValuePreconditionError,
+        )
         specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
         sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
         self.kv_cache_manager = kv_cache_manager

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import lcm
+from typing import get_args
 
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
@@ -9,14 +10,15 @@ from .cache_specs import (
     FullAttentionSpec,
     KVCacheConfig,
     KVCacheSpec,
+    MambaCacheMode,
     MambaSpec,
     MLAAttentionSpec,
     RSWASpec,
     SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
-from .clauses import config, hashing
-from .refusals import UnsupportedError, ValuePreconditionError, require
+from .clauses import config, hashing, pool
+from .refusals import NamedClause, UnsupportedError, ValuePreconditionError, require
 from .requests import Request
 
 
@@ -24,6 +26,27 @@ def refuse_uncovered(**arguments: tuple[object, object]) -> None:
     """Refuse each argument, given as (value, what is covered), that is not what is covered."""
     for name, (given, covered) in arguments.items():
         require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
+
+
+def check_whole(clause: NamedClause, least: int, **values: object) -> None:
+    """Refuse each value that is no whole number of at least ``least``."""
+    for name, value in values.items():
+        require(
+            isinstance(value, int) and value >= least,
+            clause,
+            f"{name} is {value!r}, not a whole number of at least {least}",
+            ValuePreconditionError,
+        )
+
+
+def check_block_ids(block_ids: Sequence[int], num_gpu_blocks: int) -> None:
+    """Refuse ids of blocks that are to lose their keys and are not in the pool."""
+    for block_id in block_ids:
+        require(
+            isinstance(block_id, int) and 0 <= block_id < num_gpu_blocks,
+            pool.EVICT_TAKES_KEYS,
+            f"block {block_id!r} is not in a pool of {num_gpu_blocks} blocks",
+        )
 
 
 def check_hashes(request: Request, hash_block_size: int) -> None:
@@ -41,15 +64,13 @@ def check_hashes(request: Request, hash_block_size: int) -> None:
 
 def check_pool(num_gpu_blocks: int, hash_block_size: int) -> None:
     """Refuse a pool without blocks and a unit without tokens."""
-    for name, size in (("num_gpu_blocks", num_gpu_blocks), ("hash_block_size", hash_block_size)):
-        require(size > 0, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
+    check_whole(config.SIZES_ARE_POSITIVE, 1, num_gpu_blocks=num_gpu_blocks, hash_block_size=hash_block_size)
 
 
 def check_limits(max_model_len: int, max_in_flight_tokens: int | None, watermark: float) -> None:
     """Refuse a model without length, less than nothing in flight, and a share of the pool that is none."""
-    for name, size in (("max_model_len", max_model_len), ("max_in_flight_tokens", max_in_flight_tokens)):
-        is_size = size is None or size > 0
-        require(is_size, config.SIZES_ARE_POSITIVE, f"{name} is {size}", ValuePreconditionError)
+    in_flight = 1 if max_in_flight_tokens is None else max_in_flight_tokens
+    check_whole(config.SIZES_ARE_POSITIVE, 1, max_model_len=max_model_len, max_in_flight_tokens=in_flight)
     require(
         0 <= watermark < 1, config.WATERMARK_IS_A_SHARE, f"watermark is {watermark}", ValuePreconditionError
     )
@@ -59,7 +80,11 @@ def check_retention(retention_interval: int | None, scheduler_block_size: int) -
     """Refuse an interval between whose ends no common hit can end."""
     require(
         retention_interval is None
-        or (retention_interval >= 0 and retention_interval % scheduler_block_size == 0),
+        or (
+            isinstance(retention_interval, int)
+            and retention_interval >= 0
+            and retention_interval % scheduler_block_size == 0
+        ),
         config.RETENTION_BY_HITS,
         f"retention_interval is {retention_interval}, scheduler_block_size {scheduler_block_size}",
         ValuePreconditionError,
@@ -80,12 +105,7 @@ _COVERED = (
 
 def check_ranks(specs: Sequence[KVCacheSpec], dcp_world_size: int, pcp_world_size: int) -> None:
     """Refuse context parallelism over groups that cannot be spread."""
-    require(
-        min(dcp_world_size, pcp_world_size) >= 1,
-        config.SIZES_ARE_POSITIVE,
-        f"dcp_world_size is {dcp_world_size}, pcp_world_size {pcp_world_size}",
-        ValuePreconditionError,
-    )
+    check_whole(config.SIZES_ARE_POSITIVE, 1, dcp_world_size=dcp_world_size, pcp_world_size=pcp_world_size)
     is_spread = dcp_world_size * pcp_world_size > 1
     can_be = not any(isinstance(spec, (SlidingWindowSpec, ChunkedLocalAttentionSpec)) for spec in specs)
     is_one = len(set(specs)) == 1 and isinstance(specs[0], FullAttentionSpec)
@@ -110,14 +130,22 @@ def check_groups(
     specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups]
     for spec in specs:
         require(type(spec) in _COVERED, config.COVERED, type(spec).__name__, UnsupportedError)
+        if isinstance(spec, MambaSpec):
+            is_mode = spec.mamba_cache_mode in get_args(MambaCacheMode)
+            told = f"mamba_cache_mode is {spec.mamba_cache_mode!r}"
+            require(is_mode, config.COVERED, told, UnsupportedError)
     require(bool(specs), config.COVERED, "kv_cache_groups is empty", UnsupportedError)
     check_ranks(specs, dcp_world_size, pcp_world_size)
     num_ranks = dcp_world_size * pcp_world_size
     sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
+    check_whole(
+        config.SIZES_ARE_POSITIVE,
+        1,
+        scheduler_block_size=scheduler_block_size,
+        hash_block_size=hash_block_size,
+    )
     require(
-        scheduler_block_size > 0
-        and scheduler_block_size % lcm(*sizes) == 0
-        and all(size % hash_block_size == 0 for size in sizes),
+        scheduler_block_size % lcm(*sizes) == 0 and all(size % hash_block_size == 0 for size in sizes),
         config.SIZES_DIVIDE,
         f"block sizes {sizes}, hash_block_size {hash_block_size}, "
         f"scheduler_block_size {scheduler_block_size}",

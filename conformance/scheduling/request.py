@@ -17,6 +17,8 @@ class ServedRequest:
     num_in_flight_tokens: int = 0
     shared_prefix_boundary: int = 0
     status: RequestStatus = RequestStatus.WAITING
+    block_hashes: tuple[bytes, ...] = ()
+    """The loop has them."""
 
     def append_output_token_ids(self, token_ids: Sequence[int]) -> None:
         """Grow by these tokens."""

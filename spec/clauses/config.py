@@ -4,7 +4,8 @@ from .clause import Clause
 
 SIZES_ARE_POSITIVE = Clause(
     "Config/sizes_are_positive",
-    "Block sizes, unit and number of blocks are whole numbers of at least 1; speculative blocks may be none.",
+    "Block sizes, unit, number of blocks, ranks, the length of a model, and how many tokens and requests a "
+    "pass may have are whole numbers of at least 1; numbers of what a deployment can do without may be 0.",
     "0.1",
 )
 SIZES_DIVIDE = Clause(

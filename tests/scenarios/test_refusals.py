@@ -47,7 +47,18 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
     [
         (lambda side: manager(side, scheduler_block_size=6), "Config/sizes_divide", ValuePreconditionError),
         (lambda side: manager(side, hash_block_size=3), "Config/sizes_divide", ValuePreconditionError),
-        (lambda side: manager(side, scheduler_block_size=0), "Config/sizes_divide", ValuePreconditionError),
+        (lambda side: manager(side, scheduler_block_size=0), "Config/sizes_are_positive", ValueError),
+        (lambda side: manager(side, scheduler_block_size=4.0), "Config/sizes_are_positive", ValueError),
+        (lambda side: manager(side, hash_block_size=2.0), "Config/sizes_are_positive", ValueError),
+        (lambda side: manager(side, max_model_len=None), "Config/sizes_are_positive", ValueError),
+        (lambda side: manager(side, max_model_len="32"), "Config/sizes_are_positive", ValueError),
+        (lambda side: manager(side, max_in_flight_tokens=1.5), "Config/sizes_are_positive", ValueError),
+        (lambda side: manager(side, retention_interval=4.0), "Config/retention_by_hits", ValueError),
+        (
+            lambda side: manager(side, specs=(FULL, MambaSpec(4, (), (), "bogus"))),  # type: ignore[arg-type]
+            "Config/covered",
+            UnsupportedError,
+        ),
         (lambda side: manager(side, max_model_len=0), "Config/sizes_are_positive", ValuePreconditionError),
         (lambda side: manager(side, hash_block_size=0), "Config/sizes_are_positive", ValuePreconditionError),
         (
@@ -122,6 +133,15 @@ def test_a_deployment_is_refused(
         (lambda m, r: m.allocate_slots(r, -1), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 33), "Allocate/asks_for_something"),
         (lambda m, r: m.allocate_slots(r, 1, num_encoder_tokens=-1), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 1.5), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, "1"), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 1, None), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 1, -4), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 1, reserved_blocks=1.5), "Allocate/asks_for_something"),
+        (lambda m, r: m.allocate_slots(r, 1, num_lookahead_tokens=1.5), "Allocate/asks_for_something"),
+        (lambda m, r: m.cache_blocks(request(6, "unknown"), 4), "Allocate/covers_the_tokens"),
+        (lambda m, r: m.cache_blocks(request(6, "unknown"), 0), "Allocate/covers_the_tokens"),
+        (lambda m, r: m.evict_blocks([1, 1.5]), "Pool/evict_takes_keys"),
         (lambda m, r: m.allocate_slots(r, 1, 4), "Allocate/fits_the_hit"),
         (
             lambda m, r: m.allocate_slots(r, 1, 0, KVCacheBlocks(([m.block_pool.blocks[1]], []))),
@@ -181,6 +201,37 @@ def test_a_hit_is_for_a_request_that_has_nothing_yet(side: ModuleType) -> None:
     judged.free(asked)
     judged.free(owner)
     assert judged.usage == 0.0
+
+
+@pytest.mark.parametrize(
+    ("num_computed", "clause"), [(4, "Allocate/fits_the_hit"), (-4, "Allocate/asks_for_something")]
+)
+def test_before_the_first_call_nothing_is_computed(side: ModuleType, num_computed: int, clause: str) -> None:
+    made, newcomer = manager(side), request(10)
+    newcomer.num_computed_tokens = num_computed
+    before = made.snapshot()
+    with pytest.raises(PreconditionError) as refusal:
+        made.allocate_slots(newcomer, 2)
+    assert getattr(refusal.value, "clause").id == clause  # noqa: B009
+    assert made.snapshot() == before
+
+
+def test_keys_are_for_tokens_that_have_places(side: ModuleType) -> None:
+    made, newcomer = manager(side, specs=(FULL,)), request(10)
+    assert made.allocate_slots(newcomer, 4, delay_cache_blocks=True) is not None
+    before = made.snapshot()
+    with pytest.raises(PreconditionError, match=r"num_computed_tokens is 10, request 'r' has \[1\] blocks"):
+        made.cache_blocks(newcomer, 10)
+    assert made.snapshot() == before
+    made.cache_blocks(newcomer, 4)
+    assert len(made.snapshot().index) == 1
+
+
+def test_without_caching_there_are_no_keys(side: ModuleType) -> None:
+    made, newcomer = manager(side, specs=(FULL,), enable_caching=False), request(10)
+    assert made.allocate_slots(newcomer, 8) is not None
+    made.cache_blocks(newcomer, 8)
+    assert made.snapshot().index == {}
 
 
 def test_a_request_without_hashes_is_served_and_names_nothing(side: ModuleType) -> None:

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from pagedkv.reference import Scheduler
-from pagedkv.spec import PreconditionError, Request, RequestStatus, ValuePreconditionError
+from pagedkv.spec import (
+    PreconditionError,
+    Request,
+    RequestStatus,
+    ValuePreconditionError,
+    get_request_block_hasher,
+    sha256,
+)
 from pagedkv.spec.clauses import freeing, schedule
 
 from .build import BLOCK, UNIT, attention, deployment, hybrid, ids, request, states, window, words
@@ -202,8 +209,65 @@ def test_a_request_arrives_once_and_new(side: ModuleType) -> None:
     assert refusal.value.clause is schedule.ARRIVES_ONCE
     begun = request("b", words(8))
     begun.num_computed_tokens = 4
-    with pytest.raises(ValuePreconditionError, match="'b' with 4 computed tokens"):
+    with pytest.raises(ValuePreconditionError, match="'b' is new and has 4 computed tokens"):
         made.add_request(begun, max_output_tokens=1)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_num_scheduled_tokens": 0},
+        {"max_num_scheduled_tokens": 1.5},
+        {"max_num_running_reqs": 0},
+        {"max_model_len": 4097},
+        {"long_prefill_token_threshold": -1},
+        {"max_in_flight_steps": 1.5},
+        {"num_ranks": 0},
+        {"reserved_blocks": -1},
+        {"policy": "bogus"},
+    ],
+)
+def test_limits_that_are_none_are_refused(side: ModuleType, limits: dict[str, Any]) -> None:
+    (name,) = limits
+    with pytest.raises(PreconditionError, match=f"{name} is {limits[name]!r}"):
+        scheduler(deployment(side, attention(UNIT)), **limits)
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ({"priority": "x"}, "priority is 'x'"),
+        ({"max_output_tokens": -5}, "max_output_tokens is -5"),
+        ({"num_encoder_tokens": -3}, "num_encoder_tokens is -3"),
+    ],
+)
+def test_a_request_with_impossible_numbers_does_not_arrive(
+    side: ModuleType, others: dict[str, Any], told: str
+) -> None:
+    made = scheduler(deployment(side, attention(UNIT)), policy="priority")
+    come(made, "a")
+    with pytest.raises(ValuePreconditionError, match=told):
+        made.add_request(request("b", words(8)), **others)
+    assert list(made.requests) == ["a"]
+    serve(made)
+
+
+def test_hashes_of_other_units_do_not_arrive(side: ModuleType) -> None:
+    made = scheduler(deployment(side, attention(UNIT)))
+    stranger = Request("b", words(8), block_hasher=get_request_block_hasher(UNIT // 2, sha256))
+    with pytest.raises(PreconditionError, match="request 'b' has 4 hashes for 2 full units"):
+        made.add_request(stranger)
+    assert not made.has_requests()
+
+
+def test_tokens_that_are_none_settle_nothing(side: ModuleType) -> None:
+    made = scheduler(deployment(side, attention(UNIT)))
+    come(made, "a")
+    output = made.schedule()
+    with pytest.raises(ValueError, match="'x'"):
+        made.update_from_output(output, {"a": ["x"]})  # type: ignore[list-item]
+    assert made.processed_step_seq == 0
+    assert settle(made, output) == []
 
 
 def test_a_hit_that_does_not_fit_an_idle_pool_is_given_up(side: ModuleType) -> None:

@@ -128,7 +128,7 @@ FAULTS = (
         "load-alone-refused",
         "A call that computes nothing itself is refused, also while a load is under way.",
         "an asynchronous load can not be waited for",
-        Patch("reference/guards.py", "and num_new + num_external > 0", "and num_new > 0"),
+        Patch("reference/guards.py", "num_new + num_external > 0 and", "num_new > 0 and"),
         (allocation.ASKS_FOR_SOMETHING,),
         WITHOUT_OPTIONS,
         options=_OPTIONS,

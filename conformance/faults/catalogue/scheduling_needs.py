@@ -202,8 +202,8 @@ FAULTS = (
         "A request that is known arrives again and is taken.",
         "Two requests of one name share a table.",
         "scheduler",
-        "request.request_id not in self.requests and request",
-        "request",
+        "not is_known and request.num",
+        "request.num",
         schedule.ARRIVES_ONCE,
     ),
     planted(
