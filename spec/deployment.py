@@ -138,12 +138,7 @@ def check_groups(
     check_ranks(specs, dcp_world_size, pcp_world_size)
     num_ranks = dcp_world_size * pcp_world_size
     sizes = [spec.tokens_per_block(num_ranks) for spec in specs]
-    check_whole(
-        config.SIZES_ARE_POSITIVE,
-        1,
-        scheduler_block_size=scheduler_block_size,
-        hash_block_size=hash_block_size,
-    )
+    check_whole(config.SIZES_ARE_POSITIVE, 1, scheduler_block_size=scheduler_block_size)
     require(
         scheduler_block_size % lcm(*sizes) == 0 and all(size % hash_block_size == 0 for size in sizes),
         config.SIZES_DIVIDE,

@@ -10,8 +10,9 @@ ASKS_FOR_SOMETHING = Clause(
 )
 FITS_THE_HIT = Clause(
     "Allocate/fits_the_hit",
-    "A hit, and what others have computed after it, is taken once, by a request without tables; it has in "
-    "every group the blocks that the next step reads, and a load begins with blocks. Else it is refused.",
+    "Without tables nothing is computed. A hit, and what others have computed after it, is taken once, by a "
+    "request without tables; it has in every group the blocks that the next step reads, and a load begins "
+    "with blocks. Else the call is refused.",
     "0.1",
 )
 LOAD_LEAVES_A_TOKEN = Clause(
