@@ -196,11 +196,15 @@ def test_a_process_that_ends_is_a_fault_that_can_be_shown_again(
         "class make(OwnManager):\n    def allocate(self, request, n):\n"
         f"        {body}\n"
     )
-    ended = process("check", "ending:make", "--ops", "1", "--timeout", "0.4", "--jobs", "1")
+    few = ("--ops", "1", "--timeout", "0.4", "--jobs", "1", "--report", "out")
+    ended = process("check", "ending:make", *few)
     assert ended.returncode == 1
     assert f"Because: {because}" in ended.stdout
-    assert ": the process ended" in ended.stdout
-    (trace,) = (folder / ".pagedkv" / "traces").iterdir()
+    # The last step ended it: all before it went fine.
+    steps = read_report(folder / "out")["faults"][0]["steps"]
+    assert [step.endswith(": the process ended") for step in steps] == [*[False] * (len(steps) - 1), True]
+    assert all(f"  {number}. {step}\n" in ended.stdout for number, step in enumerate(steps, 1))
+    (trace,) = (folder / "out" / "traces").iterdir()
     assert read_trace(trace).steps[-1].outcome is None
     shown = process("replay", trace, "--on", "ending:make", "--timeout", "5")
     assert shown.returncode == 1
