@@ -32,7 +32,7 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import MIXES
 
 from .errors import CannotRun
-from .options import checked_mix, device_option, interrupted_by_termination, on_device, seed_of
+from .options import SECONDS, checked_mix, device_option, interrupted_by_termination, on_device, seed_of
 from .output import Output
 from .progress import campaign_progress
 
@@ -78,7 +78,7 @@ TRACES = Path(".pagedkv") / "traces"
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=10.0,
     show_default=True,
     metavar="SECONDS",

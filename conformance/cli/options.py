@@ -4,8 +4,9 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -43,6 +44,20 @@ def checked_mix(text: str) -> str:
         )
     return text
 
+
+class _Seconds(click.FloatRange):
+    """A time that ends: more than 0, and no `inf` or `nan`, which no clock ever reaches."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The seconds that a text names."""
+        seconds = super().convert(value, param, ctx)
+        if not isfinite(seconds):
+            self.fail(f"{seconds:g} is no number of seconds", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(min=0, min_open=True)
+"""What the option `--timeout` takes."""
 
 device_option = click.option(
     "--device",

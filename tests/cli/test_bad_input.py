@@ -44,6 +44,11 @@ BAD_INPUT = [
     (("check", "reference", "--ops", "0"), "0 is not in the range x>=1"),
     (("check", "reference", "--jobs", "0"), "0 is not in the range 1<=x<=256"),
     (("check", "reference", "--timeout", "0"), "0.0 is not in the range x>0"),
+    *(
+        ((*command, "--timeout", value), f"{value} is no number of seconds")
+        for command in (("check", "reference"), ("replay", "empty.jsonl"), ("prove",))
+        for value in ("nan", "inf")
+    ),
     (("check", "reference", "--seed", "one"), "'one' is no seed: name a whole number"),
     (("check", "reference", "--seed", str(2**64)), "is no seed"),
     (
