@@ -8,7 +8,7 @@ from time import monotonic
 import click
 
 from pagedkv.conformance.campaign.campaign import Exit
-from pagedkv.conformance.group_text import groups_of
+from pagedkv.conformance.group_text import LENGTHS_IN_WORDS, groups_of
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.workload.conversations import made_requests
@@ -56,7 +56,7 @@ def every_of(ctx: click.Context, param: click.Parameter, text: str) -> int | Non
     default="full:256,mamba:512",
     show_default=True,
     metavar="LIST",
-    help="Kinds with block sizes in tokens.",
+    help=f"Kinds with block sizes in tokens, {LENGTHS_IN_WORDS}, such as full:64,window:64:256.",
 )
 @click.option(
     "--blocks",

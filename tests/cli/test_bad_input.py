@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pagedkv.conformance.cli import NEEDED
+from pagedkv.spec.world import REACHING
 
 from .conftest import Command, Process
 
@@ -73,7 +74,13 @@ BAD_INPUT = [
     (("explore", "nowhere"), "there is no scope 'nowhere': name one of full, hybrid"),
     (("explore", "--groups", "full"), "--groups full: 'full' is no group"),
     (("explore", "--groups", "full:0"), "such as full:2+window:2:3"),
-    (("explore", "--groups", "window:2"), "a window or chunk with its length after it, all from 1 to 64"),
+    (
+        ("explore", "--groups", "window:2"),
+        "'window:2' is no group: name each as KIND:TOKENS with one of full, mamba, latent, mamba-all and a "
+        "block size, or as KIND:TOKENS:LENGTH with one of window, chunk, reference, sink, all from 1 to 64",
+    ),
+    (("explore", "--groups", "cross:2"), "--groups cross:2: cross needs caching to be off, and here it is"),
+    (("explore", "--groups", "full:2+mamba-none:8"), "mamba-none needs caching to be off, and here it is on"),
     (("explore", "--groups", "full:2:2"), "'full:2:2' is no group"),
     (("explore", "--groups", "sliding:2"), "'sliding:2' is no group"),
     (
@@ -98,6 +105,13 @@ BAD_INPUT = [
     (("workload", "one.jsonl", "--groups", "full:0"), "'full:0' is no group"),
     (("workload", "one.jsonl", "--groups", "full:64+mamba:64"), "'full:64+mamba:64' is no group"),
     (("workload", "one.jsonl", "--groups", "sliding:64"), "'sliding:64' is no group"),
+    (("workload", "one.jsonl", "--groups", "full:64,cross:64"), "cross needs caching to be off"),
+    (("workload", "one.jsonl", "--groups", "mamba-none:9999"), "mamba-none needs caching to be off"),
+    *(
+        (("workload", "one.jsonl", "--groups", f"{kind}:64"), f"with one of {', '.join(REACHING)}, all from")
+        for kind in REACHING
+    ),
+    (("workload", "one.jsonl", "--groups", "sink:64:96"), "sinks fill whole blocks of 64 tokens, not 96"),
     (("workload", "one.jsonl", "--groups", ",".join(["full:64"] * 17)), "17 groups, and there can be 16"),
     (("workload", "one.jsonl", "--groups", "full:100"), "unit divides every block_size, not 64 and [100]"),
     (("workload", "one.jsonl", "--groups", "mamba:64,mamba:128"), "mamba groups have one block_size"),
