@@ -1,7 +1,7 @@
 """Managers that users bring as ``module:factory``."""
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from pagedkv.spec import Snapshot, World, init_none_hash, require, sha256
@@ -118,9 +118,16 @@ class OwnInstance:
         raise NotImplementedError
 
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
-        hit, blocks = self.manager.lookup(self._requests.of(life))
+        answer = self.manager.lookup(self._requests.of(life))
         require(
-            type(hit) is int and 0 <= hit < life.num_tokens,
+            isinstance(answer, Sequence) and len(answer) == 2 and type(answer[0]) is int,
+            hit_clauses.BLOCKS_COVER_IT,
+            f"lookup answered {answer!r}: it has to be the number of tokens cached and the blocks per group, "
+            f"(0, {[[]] * len(self.world.groups)}) for none",
+        )
+        hit, blocks = answer
+        require(
+            0 <= hit < life.num_tokens,
             hit_clauses.LEAVES_A_TOKEN,
             f"lookup answered a hit of {hit!r} for a request of {life.num_tokens} tokens",
         )
@@ -210,12 +217,16 @@ class OwnInstance:
 
     def _rows(self, method: str, clause: Clause, blocks: Any) -> Rows:
         """The blocks that a method answered. Refuses what cannot be ids of the pool, per group."""
-        rows = tuple(tuple(row) for row in blocks)
         most = self.world.num_blocks - 1
+        mix = "+".join(group.kind for group in self.world.groups)
+        parts = tuple(blocks) if isinstance(blocks, Iterable) else ()
+        rows = tuple(tuple(row) for row in parts if isinstance(row, Iterable))
         ids = [block for row in rows for block in row]
         require(
-            len(rows) == len(self.world.groups) and all(type(b) is int and 0 <= b <= most for b in ids),
+            len(rows) == len(parts) == len(self.world.groups)
+            and all(type(block) is int and 0 <= block <= most for block in ids),
             clause,
-            f"{method} answered {rows!r}: it has to be {len(self.world.groups)} rows of ids from 0 to {most}",
+            f"{method} answered {blocks!r} as blocks: it has to be a row of ids from 0 to {most} for each "
+            f"group of {mix}",
         )
         return rows
