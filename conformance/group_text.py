@@ -9,10 +9,23 @@ from .worlds import UNCACHED
 
 LENGTHS_IN_WORDS = f"a length too for {', '.join(REACHING)}"
 """What else a group is written with, for the help of commands."""
+MOST_GROUPS = 4
+"""Groups of one mix."""
+MIX_IN_WORDS = f"one to {MOST_GROUPS} of {', '.join(KINDS)} with + between them, such as full+mamba"
+"""What a mix of groups is."""
 
 
 class BadDeployment(Exception):
     """A deployment that cannot be; the message says what is wrong with which value."""
+
+
+def fault_in_mix(mix: str) -> str:
+    """Why a text is no mix of groups; empty for one."""
+    kinds = mix.split("+")
+    for kind in kinds:
+        if kind not in KINDS:
+            return f"there is no kind of group {kind!r}"
+    return "" if len(kinds) <= MOST_GROUPS else f"{len(kinds)} groups are too many"
 
 
 def groups_of(text: str, separator: str, most_groups: int, largest: int) -> tuple[Group, ...]:

@@ -14,6 +14,7 @@ from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 from pagedkv.spec.world import PLAIN
 
 from .event_forms import neutral_events
+from .group_text import MIX_IN_WORDS, fault_in_mix
 from .instance import Ask, Instance
 from .live_requests import LiveRequests
 from .standard import StandardInstance
@@ -26,7 +27,7 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
     A factory that takes ``scheduler_block_size`` makes managers with the standard names; any other is
     called with a ``World`` and makes a ``pagedkv.spec.interface.Manager``. Its attribute ``groups`` names
     the mixes of groups it can manage, such as ``("full", "full+mamba")``; without it, all with standard
-    names, else ``("full",)``.
+    names, else ``("full",)``. Raises ``SubjectUnavailable`` for what is no factory and names no mixes.
     """
     try:
         is_standard = "scheduler_block_size" in inspect.signature(factory).parameters
@@ -40,7 +41,7 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
             "exact" if has_snapshot else "safety",
             lambda world: _standard(world, factory, has_snapshot, has_events),
             {} if has_events else {"events": "it has no method `take_events`"},
-            mixes=getattr(factory, "groups", None),
+            mixes=_declared_mixes(name, factory, None),
         )
     trial = _trial(name, factory)
     missing = {
@@ -72,8 +73,25 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
         refuses=lambda world: (
             "the least interface of a manager is asked for tokens alone" if world.options != PLAIN else None
         ),
-        mixes=getattr(factory, "groups", ("full",)),
+        mixes=_declared_mixes(name, factory, ("full",)),
     )
+
+
+def _declared_mixes(
+    name: str, factory: Callable[..., Any], otherwise: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """The mixes of groups that a factory says it can manage."""
+    if not hasattr(factory, "groups"):
+        return otherwise
+    mixes = factory.groups
+    form = f"it has to be a tuple of mixes, each {MIX_IN_WORDS}"
+    if not isinstance(mixes, (tuple, list)) or not mixes or not all(isinstance(mix, str) for mix in mixes):
+        raise SubjectUnavailable(f"{name!r} has an attribute `groups` that is {mixes!r}: {form}")
+    for mix in mixes:
+        fault = fault_in_mix(mix)
+        if fault:
+            raise SubjectUnavailable(f"{name!r} has {mix!r} in its attribute `groups`, and {fault}: {form}")
+    return tuple(mixes)
 
 
 def _trial(name: str, factory: Callable[..., Any]) -> Any:

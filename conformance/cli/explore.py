@@ -10,7 +10,7 @@ from pagedkv.conformance.campaign.faults import fault_of
 from pagedkv.conformance.campaign.runs import replay_moves
 from pagedkv.conformance.explain import explain
 from pagedkv.conformance.explore import Exploration, explore
-from pagedkv.conformance.group_text import LENGTHS_IN_WORDS, groups_of
+from pagedkv.conformance.group_text import LENGTHS_IN_WORDS, MOST_GROUPS, groups_of
 from pagedkv.conformance.replay import replay_trace, trace_of_run
 from pagedkv.conformance.report.files import trace_name
 from pagedkv.conformance.scopes import SCOPES, Scope
@@ -22,7 +22,6 @@ from pagedkv.spec.world import Prompt
 
 from .check import TRACES
 from .errors import CannotRun
-from .options import MOST_GROUPS
 from .output import Output
 from .progress import exploration_progress
 

@@ -16,6 +16,14 @@ MODULES = {
     "lacks": "class make:\n    def __init__(self, world): ...\n    def lookup(self, request): ...\n",
     "no_factory": "make = 3\n",
     "broken": "import nothing_of_that_name\n",
+    **{
+        name: f"from examples.own_manager import OwnManager\nclass make(OwnManager):\n    groups = {groups}\n"
+        for name, groups in (
+            ("text_of_groups", "'full+mamba'"),
+            ("no_groups", "()"),
+            ("odd_groups", "('full', 'hybrid')"),
+        )
+    },
 }
 EXPECTATIONS = {
     "torn.toml": "[[expect]",
@@ -58,7 +66,22 @@ BAD_INPUT = [
     ),
     (("check", "reference", "--groups", "full:4"), "there is no kind of group 'full:4'"),
     (("check", "reference", "--groups", "+".join(["full"] * 5)), "5 groups are too many"),
-    (("check", "examples.own_manager:make", "--groups", "mamba"), "manages full and not mamba"),
+    (
+        ("check", "examples.own_manager:make", "--groups", "full+mamba"),
+        "examples.own_manager:make manages full and not full+mamba: ask for one of those, or say with an "
+        "attribute `groups` of the factory that it manages more, such as "
+        "make.groups = ('full', 'full+mamba')",
+    ),
+    (
+        ("workload", "one.jsonl", "--on", "examples.own_manager:make"),
+        "name such groups with --groups, or say with an attribute `groups` of the factory",
+    ),
+    (
+        ("check", "text_of_groups:make"),
+        "has an attribute `groups` that is 'full+mamba': it has to be a tuple",
+    ),
+    (("check", "no_groups:make"), "has an attribute `groups` that is ()"),
+    (("check", "odd_groups:make"), "has 'hybrid' in its attribute `groups`, and there is no kind of group"),
     (("check", "reference", "--expect", "nowhere.toml"), "nowhere.toml cannot be read: No such file"),
     (("check", "reference", "--expect", "torn.toml"), "torn.toml cannot be read as TOML"),
     (("check", "reference", "--expect", "other.toml"), "has to consist of tables [[expect]]"),

@@ -74,6 +74,14 @@ def test_what_is_no_answer_is_told_with_what_it_has_to_be(
     assert breach.because.endswith(because)
 
 
+def test_a_factory_says_which_mixes_it_manages() -> None:
+    class Hybrid(OwnManager):
+        groups = ("full", "full+mamba")
+
+    assert subject_of_factory("own:make", OwnManager).mixes == ("full",)
+    assert subject_of_factory("own:make", Hybrid).mixes == ("full", "full+mamba")
+
+
 def test_rows_may_be_anything_that_can_be_gone_through_once() -> None:
     class Lazy(OwnManager):
         def allocate(self, request: Request, num_new_tokens: int) -> Any:
