@@ -17,8 +17,9 @@ from pagedkv.conformance.report.files import report_schema
 from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec.trace import read_trace
 
-from .conftest import Process
+from .conftest import EXAMPLES, Process
 
+README = EXAMPLES.parent / "README.md"
 LEAKY = "examples.leaky_manager:make"
 
 
@@ -27,6 +28,22 @@ def read_report(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / "report.json").read_text())
     jsonschema.validate(report, report_schema())
     return report
+
+
+def shown_in_readme() -> list[str]:
+    """What the README shows of the failure: the lines, cut where something is left out."""
+    text = README.read_text(encoding="utf-8").partition("## A failure")[2].partition("\n## ")[0]
+    lines = [line.removeprefix("    ") for line in text.splitlines() if line.startswith("    ")]
+    return [part for line in lines for part in line.split("...") if part.strip()]
+
+
+def assert_in_order(parts: list[str], text: str) -> None:
+    """The text has these parts, one behind the other."""
+    assert len(parts) > 8
+    position = 0
+    for part in parts:
+        assert part in text[position:]
+        position = text.index(part, position) + len(part)
 
 
 def test_a_sound_manager_passes_and_leaves_nothing_behind(process: Process, folder: Path) -> None:
@@ -47,6 +64,7 @@ def test_a_fault_is_explained_and_can_be_shown_again(process: Process, folder: P
     assert "Because: request r" in told
     assert "  1. " in told and ". submit r" in told
     assert told.endswith("\nVerdict: 1 fault.\n")
+    assert_in_order(shown_in_readme(), told)
     (trace,) = (folder / ".pagedkv" / "traces").iterdir()
     (again,) = [line for line in told.splitlines() if line.startswith("Again: ")]
     arguments = again.removeprefix("Again: pagedkv ").split()
