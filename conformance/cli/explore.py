@@ -67,7 +67,7 @@ def explore_command(
 
     \b
     Examples:
-      pagedkv explore hybrid
+      pagedkv explore small-hybrid
       pagedkv explore --groups full:1 --blocks 4 --disturbances 1
     """
     output = Output()
