@@ -95,10 +95,11 @@ def _steps(trace: Trace, replayed: Sequence[ReplayedStep]) -> list[str]:
     for number, step in enumerate(trace.steps, 1):
         now = replayed[number - 1] if number <= len(replayed) else None
         outcome = now.outcome if now and not now.obstacle else step.outcome
-        words = step_in_words(step.move, outcome)
+        is_last = number == len(trace.steps)
+        words = step_in_words(step.move, outcome, is_last)
         if now and now.obstacle:
             words += " (recorded; not played)"
-        elif now and now.is_new_answer:
+        elif now and now.is_new_answer and (step.outcome or is_last):
             words += " (the trace has another answer)"
         lines.append(f"  {number}. {words}")
     return lines

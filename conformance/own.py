@@ -1,7 +1,7 @@
 """Managers that users bring as ``module:factory``."""
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from pagedkv.spec import Snapshot, World, init_none_hash, require, sha256
@@ -14,6 +14,7 @@ from pagedkv.spec.snapshot import HandOffName, KeyName, Rows
 from pagedkv.spec.world import PLAIN
 
 from .event_forms import neutral_events
+from .group_text import MIX_IN_WORDS, fault_in_mix
 from .instance import Ask, Instance
 from .live_requests import LiveRequests
 from .standard import StandardInstance
@@ -26,7 +27,7 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
     A factory that takes ``scheduler_block_size`` makes managers with the standard names; any other is
     called with a ``World`` and makes a ``pagedkv.spec.interface.Manager``. Its attribute ``groups`` names
     the mixes of groups it can manage, such as ``("full", "full+mamba")``; without it, all with standard
-    names, else ``("full",)``.
+    names, else ``("full",)``. Raises ``SubjectUnavailable`` for what is no factory and names no mixes.
     """
     try:
         is_standard = "scheduler_block_size" in inspect.signature(factory).parameters
@@ -40,7 +41,7 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
             "exact" if has_snapshot else "safety",
             lambda world: _standard(world, factory, has_snapshot, has_events),
             {} if has_events else {"events": "it has no method `take_events`"},
-            mixes=getattr(factory, "groups", None),
+            mixes=_declared_mixes(name, factory, None),
         )
     trial = _trial(name, factory)
     missing = {
@@ -72,8 +73,25 @@ def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
         refuses=lambda world: (
             "the least interface of a manager is asked for tokens alone" if world.options != PLAIN else None
         ),
-        mixes=getattr(factory, "groups", ("full",)),
+        mixes=_declared_mixes(name, factory, ("full",)),
     )
+
+
+def _declared_mixes(
+    name: str, factory: Callable[..., Any], otherwise: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """The mixes of groups that a factory says it can manage."""
+    if not hasattr(factory, "groups"):
+        return otherwise
+    mixes = factory.groups
+    form = f"it has to be a tuple of mixes, each {MIX_IN_WORDS}"
+    if not isinstance(mixes, (tuple, list)) or not mixes or not all(isinstance(mix, str) for mix in mixes):
+        raise SubjectUnavailable(f"{name!r} has an attribute `groups` that is {mixes!r}: {form}")
+    for mix in mixes:
+        fault = fault_in_mix(mix)
+        if fault:
+            raise SubjectUnavailable(f"{name!r} has {mix!r} in its attribute `groups`, and {fault}: {form}")
+    return tuple(mixes)
 
 
 def _trial(name: str, factory: Callable[..., Any]) -> Any:
@@ -118,9 +136,16 @@ class OwnInstance:
         raise NotImplementedError
 
     def lookup(self, life: Life, divergent: bool, skip: bool = False) -> Found:
-        hit, blocks = self.manager.lookup(self._requests.of(life))
+        answer = self.manager.lookup(self._requests.of(life))
         require(
-            type(hit) is int and 0 <= hit < life.num_tokens,
+            isinstance(answer, Sequence) and len(answer) == 2 and type(answer[0]) is int,
+            hit_clauses.BLOCKS_COVER_IT,
+            f"lookup answered {answer!r}: it has to be the number of tokens cached and the blocks per group, "
+            f"(0, {[[]] * len(self.world.groups)}) for none",
+        )
+        hit, blocks = answer
+        require(
+            0 <= hit < life.num_tokens,
             hit_clauses.LEAVES_A_TOKEN,
             f"lookup answered a hit of {hit!r} for a request of {life.num_tokens} tokens",
         )
@@ -210,12 +235,16 @@ class OwnInstance:
 
     def _rows(self, method: str, clause: Clause, blocks: Any) -> Rows:
         """The blocks that a method answered. Refuses what cannot be ids of the pool, per group."""
-        rows = tuple(tuple(row) for row in blocks)
         most = self.world.num_blocks - 1
+        mix = "+".join(group.kind for group in self.world.groups)
+        parts = tuple(blocks) if isinstance(blocks, Iterable) else ()
+        rows = tuple(tuple(row) for row in parts if isinstance(row, Iterable))
         ids = [block for row in rows for block in row]
         require(
-            len(rows) == len(self.world.groups) and all(type(b) is int and 0 <= b <= most for b in ids),
+            len(rows) == len(parts) == len(self.world.groups)
+            and all(type(block) is int and 0 <= block <= most for block in ids),
             clause,
-            f"{method} answered {rows!r}: it has to be {len(self.world.groups)} rows of ids from 0 to {most}",
+            f"{method} answered {blocks!r} as blocks: it has to be a row of ids from 0 to {most} for each "
+            f"group of {mix}",
         )
         return rows

@@ -43,7 +43,7 @@ class ReplayedStep:
     number: int
     move: Move
     recorded: Outcome | None
-    """What the trace tells; None: the process ended before it answered."""
+    """What the trace tells; None: nothing, as the process ended in this step or a later one."""
     outcome: Outcome | None
     """What the subject answered now; None: the move cannot be played."""
     breaches: tuple[Breach, ...] = ()

@@ -73,7 +73,7 @@ SCOPES: Mapping[str, Scope] = {
         ),
         Scope(
             "hybrid",
-            "full attention beside mamba, hits inside blocks: two requests, two disturbances",
+            "full attention beside mamba, hits inside blocks: two requests, two disturbances; minutes",
             _HYBRID,
             (*_PARTS_OF_BLOCKS, *_LIFE_OF_A_KEY, coverage.RESUMED, coverage.HAND_OFF_DROPPED),
         ),

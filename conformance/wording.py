@@ -40,10 +40,15 @@ _MOST_SHOWN = 24
 """Entries of a list that are shown before the rest is only counted."""
 
 
-def step_in_words(move: Move, outcome: Outcome | None) -> str:
-    """A move and its answer, such as ``admit r0 for 4 tokens: hit 4, got [[5], [0, 6]]``."""
+def step_in_words(move: Move, outcome: Outcome | None, is_last: bool) -> str:
+    """A move and its answer, such as ``admit r0 for 4 tokens: hit 4, got [[5], [0, 6]]``.
+
+    A life that ended its process has no outcomes: the last step is what ended it, and of the others the
+    answers are not known.
+    """
     words = _move_in_words(move, outcome)
-    answer = "the process ended" if outcome is None else _outcome_in_words(outcome)
+    unanswered = "the process ended" if is_last else ""
+    answer = unanswered if outcome is None else _outcome_in_words(outcome)
     return f"{words}: {answer}" if answer else words
 
 

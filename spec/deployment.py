@@ -175,10 +175,10 @@ def check_groups(
                 f"num_speculative_blocks is {spec.num_speculative_blocks}, block_size {spec.block_size}",
                 UnsupportedError,
             )
-    state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
-    require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
     modes = {spec.mamba_cache_mode for spec in specs if isinstance(spec, MambaSpec)}
     require(len(modes) <= 1, config.ONE_STATE_MODE, f"mamba cache modes {sorted(modes)}")
+    state_sizes = {spec.block_size for spec in specs if isinstance(spec, MambaSpec)}
+    require(len(state_sizes) <= 1, config.ONE_STATE_SIZE, f"mamba block sizes {sorted(state_sizes)}")
 
 
 def check_kinds(kv_cache_config: KVCacheConfig, max_model_len: int, enable_caching: bool) -> None:

@@ -3,6 +3,10 @@
 A factory is called with a ``World`` and answers an object with the first four methods. Requests are
 ``pagedkv.spec.Request`` objects whose ``num_computed_tokens`` the caller keeps. Blocks are ids per group:
 one sequence of ids for each group of the world, 0 for a position without storage.
+
+An attribute ``groups`` of the factory says which mixes of groups its managers can manage, such as
+``("full", "full+mamba")`` for ``World.groups`` of those kinds, in that order; without it only ``("full",)``.
+Such a mix is what ``--groups`` of ``pagedkv check`` names.
 """
 
 from collections.abc import Sequence

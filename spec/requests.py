@@ -27,7 +27,8 @@ class MultiModalFeature:
     """An item that takes `length` positions of a prompt, the first at `offset` (tokens).
 
     `identifier` names its content, and so its length: one identifier has one length everywhere.
-    ValueError for an identifier with surrogates, a negative offset or a length below 1.
+    ValueError for an identifier with surrogates, a negative offset or a length below 1; TypeError for an
+    identifier that is no text.
     """
 
     identifier: str
@@ -94,7 +95,7 @@ class Request:
 
     ValueError for an empty prompt, a token outside int64, a text with surrogates, for multimodal items
     that do not lie inside the prompt or give one identifier two lengths, and for an embedding outside the
-    prompt; TypeError for one that is not bytes.
+    prompt; TypeError for one that is not bytes, and for a salt or an adapter's name that is no text.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Request:
     ) -> None:
         if len(prompt_token_ids) == 0:
             raise ValueError(f"prompt_token_ids is empty: request {request_id!r} needs at least one token")
-        encode_token_ids(prompt_token_ids)
+        encode_token_ids(prompt_token_ids, "prompt_token_ids")
         if cache_salt is not None:
             encode_text("cache_salt", cache_salt)
         if lora_name is not None:

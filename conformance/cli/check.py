@@ -13,6 +13,7 @@ from pagedkv.conformance.campaign.children import ChildFailed
 from pagedkv.conformance.campaign.expectations import Avoided, read_expectations
 from pagedkv.conformance.campaign.runs import refusals_of_run
 from pagedkv.conformance.campaign.turns import mix_in_turn
+from pagedkv.conformance.group_text import MIX_IN_WORDS
 from pagedkv.conformance.report.behaviours import are_counted, each_mix_must_show, must_be_shown
 from pagedkv.conformance.report.files import trace_name, write_report, write_traces
 from pagedkv.conformance.report.mixes import COLUMNS, Row
@@ -32,7 +33,15 @@ from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.worlds import MIXES
 
 from .errors import CannotRun
-from .options import checked_mix, device_option, interrupted_by_termination, on_device, seed_of
+from .options import (
+    SECONDS,
+    checked_mix,
+    device_option,
+    interrupted_by_termination,
+    on_device,
+    refuse_mix,
+    seed_of,
+)
 from .output import Output
 from .progress import campaign_progress
 
@@ -58,7 +67,7 @@ TRACES = Path(".pagedkv") / "traces"
     "mixes",
     multiple=True,
     metavar="MIX",
-    help="Kinds of groups, such as full+mamba; can be repeated. Without it: all that the subject manages.",
+    help=f"Kinds of groups: {MIX_IN_WORDS}. Can be repeated. Without it: all that the subject manages.",
 )
 @click.option(
     "--expect",
@@ -78,7 +87,7 @@ TRACES = Path(".pagedkv") / "traces"
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=10.0,
     show_default=True,
     metavar="SECONDS",
@@ -109,7 +118,9 @@ def check_command(
     """Hold SUBJECT to every clause, in random lives of small managers.
 
     SUBJECT is `reference`, `impl` (the torch manager), `vllm`, or `module:factory` for a manager of your
-    own, as pagedkv.spec.interface describes it. Each distinct fault is shown with its smallest life, and
+    own, as pagedkv.spec.interface describes it. An attribute `groups` of the factory says which mixes of
+    groups it manages, such as ("full", "full+mamba"); without it that is full attention alone, or everything
+    for a manager with the standard names. Each distinct fault is shown with its smallest life, and
     written as a trace that `pagedkv replay` plays again. The same seed gives the same lives everywhere.
 
     \b
@@ -163,8 +174,7 @@ def _mixes_for(subject: Subject, asked: Sequence[str]) -> tuple[str, ...]:
     able = subject.mixes or MIXES
     mixes = tuple(dict.fromkeys(map(checked_mix, asked))) or able
     for mix in mixes:
-        if subject.mixes and mix not in subject.mixes:
-            raise CannotRun(f"{subject.name} manages {', '.join(able)} and not {mix}: ask for one of those")
+        refuse_mix(subject, mix, "ask for one of those")
     return mixes
 
 

@@ -10,7 +10,7 @@ from pagedkv.conformance.campaign.faults import fault_of
 from pagedkv.conformance.campaign.runs import replay_moves
 from pagedkv.conformance.explain import explain
 from pagedkv.conformance.explore import Exploration, explore
-from pagedkv.conformance.group_text import groups_of
+from pagedkv.conformance.group_text import LENGTHS_IN_WORDS, MOST_GROUPS, groups_of
 from pagedkv.conformance.replay import replay_trace, trace_of_run
 from pagedkv.conformance.report.files import trace_name
 from pagedkv.conformance.scopes import SCOPES, Scope
@@ -22,7 +22,6 @@ from pagedkv.spec.world import Prompt
 
 from .check import TRACES
 from .errors import CannotRun
-from .options import MOST_GROUPS
 from .output import Output
 from .progress import exploration_progress
 
@@ -31,7 +30,11 @@ COUNT = click.IntRange(min=1)
 
 @click.command("explore")
 @click.argument("name", metavar="[SCOPE]", default="small-hybrid")
-@click.option("--groups", metavar="MIX", help="Kinds with block sizes, such as full:2+mamba:2.")
+@click.option(
+    "--groups",
+    metavar="MIX",
+    help=f"Kinds with block sizes in tokens, {LENGTHS_IN_WORDS}, such as full:2+window:2:3.",
+)
 @click.option("--blocks", type=click.IntRange(min=2), metavar="N", help="Blocks, the null block among them.")
 @click.option("--requests", type=COUNT, metavar="N", help="Requests at the same time.")
 @click.option("--arrivals", type=COUNT, metavar="N", help="Requests that ever arrive.")
@@ -64,7 +67,7 @@ def explore_command(
 
     \b
     Examples:
-      pagedkv explore hybrid
+      pagedkv explore small-hybrid
       pagedkv explore --groups full:1 --blocks 4 --disturbances 1
     """
     output = Output()

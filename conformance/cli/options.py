@@ -4,18 +4,18 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from pagedkv.conformance.campaign.campaign import random_seed
+from pagedkv.conformance.group_text import MIX_IN_WORDS, fault_in_mix
+from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.torch_subject import DEVICE, NAME
-from pagedkv.spec.world import KINDS
 
 from .errors import CannotRun
-
-MOST_GROUPS = 4
 
 
 def seed_of(ctx: click.Context, param: click.Parameter, text: str) -> int:
@@ -31,18 +31,36 @@ def seed_of(ctx: click.Context, param: click.Parameter, text: str) -> int:
 
 def checked_mix(text: str) -> str:
     """A mix of groups as it was written. Raises ``CannotRun`` for what is none."""
-    groups = text.split("+")
-    unknown = [group for group in groups if group not in KINDS]
-    if unknown or len(groups) > MOST_GROUPS:
-        fault = (
-            f"there is no kind of group {unknown[0]!r}" if unknown else f"{len(groups)} groups are too many"
-        )
-        raise CannotRun(
-            f"--groups {text}: {fault}: name one to {MOST_GROUPS} of {', '.join(KINDS)} with + between them, "
-            "such as full+mamba"
-        )
+    fault = fault_in_mix(text)
+    if fault:
+        raise CannotRun(f"--groups {text}: {fault}: name {MIX_IN_WORDS}")
     return text
 
+
+def refuse_mix(subject: Subject, mix: str, advice: str) -> None:
+    """Raise ``CannotRun`` for a mix of groups that the subject does not manage; ``advice`` is what to ask."""
+    if subject.mixes is None or mix in subject.mixes:
+        return
+    fault = f"{subject.name} manages {', '.join(subject.mixes)} and not {mix}: {advice}"
+    if ":" in subject.name:
+        fault += ", or say with an attribute `groups` of the factory that it manages more, such as "
+        fault += f"{subject.name.partition(':')[2]}.groups = {(*subject.mixes, mix)!r}"
+    raise CannotRun(fault)
+
+
+class _Seconds(click.FloatRange):
+    """A time that ends: more than 0, and no `inf` or `nan`, which no clock ever reaches."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The seconds that a text names."""
+        seconds = super().convert(value, param, ctx)
+        if not isfinite(seconds):
+            self.fail(f"{seconds:g} is no number of seconds", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(min=0, min_open=True)
+"""What the option `--timeout` takes."""
 
 device_option = click.option(
     "--device",

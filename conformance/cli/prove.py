@@ -8,6 +8,7 @@ from pagedkv.conformance.proofs.fault_matrix import prove_faults
 from pagedkv.conformance.proofs.gate import CrossHairMissing, prove
 
 from .errors import CannotRun
+from .options import SECONDS
 from .output import Output
 
 
@@ -17,7 +18,7 @@ from .output import Output
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=120.0,
     show_default=True,
     metavar="SECONDS",

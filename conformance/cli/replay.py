@@ -14,6 +14,7 @@ from pagedkv.conformance.torch_subject import DEVICE
 from pagedkv.spec.trace import Trace, read_trace
 
 from .errors import CannotRun
+from .options import SECONDS
 from .output import Output
 
 BUILT_IN = ("reference", "impl", "vllm")
@@ -25,7 +26,7 @@ BUILT_IN = ("reference", "impl", "vllm")
 @click.option("--on", "name", metavar="SUBJECT", help="What to play it on, whatever the trace names.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=60.0,
     show_default=True,
     metavar="SECONDS",

@@ -8,7 +8,8 @@ from time import monotonic
 import click
 
 from pagedkv.conformance.campaign.campaign import Exit
-from pagedkv.conformance.group_text import groups_of
+from pagedkv.conformance.campaign.faults import mix_of
+from pagedkv.conformance.group_text import LENGTHS_IN_WORDS, groups_of
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import Subject
 from pagedkv.conformance.workload.conversations import made_requests
@@ -26,7 +27,7 @@ from pagedkv.conformance.workload.trace import read_requests, trace_text
 from pagedkv.spec import PreconditionError, World
 
 from .errors import CannotRun
-from .options import interrupted_by_termination, seed_of
+from .options import interrupted_by_termination, refuse_mix, seed_of
 from .output import Output
 from .progress import workload_progress
 
@@ -56,7 +57,7 @@ def every_of(ctx: click.Context, param: click.Parameter, text: str) -> int | Non
     default="full:256,mamba:512",
     show_default=True,
     metavar="LIST",
-    help="Kinds with block sizes in tokens.",
+    help=f"Kinds with block sizes in tokens, {LENGTHS_IN_WORDS}, such as full:64,window:64:256.",
 )
 @click.option(
     "--blocks",
@@ -141,11 +142,7 @@ def workload_command(
 
 def _refuse(subject: Subject, world: World) -> None:
     """Raise ``CannotRun`` where the subject is not for the world."""
-    mix = "+".join(group.kind for group in world.groups)
-    if subject.mixes and mix not in subject.mixes:
-        raise CannotRun(
-            f"{subject.name} manages {', '.join(subject.mixes)} and not {mix}: name such groups with --groups"
-        )
+    refuse_mix(subject, mix_of(world), "name such groups with --groups")
     refusal = subject.refuses(world)
     if refusal:
         raise CannotRun(f"{refusal}: name other sizes with --groups and --hash-unit")

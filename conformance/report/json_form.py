@@ -61,6 +61,7 @@ def report_as_json(report: Report, folder: Path) -> dict[str, Any]:
 
 def _fault(report: Report, finding: Finding, folder: Path) -> dict[str, Any]:
     fault, run = finding.fault, finding.run
+    last = len(run.moves) - 1
     outcomes = (*run.outcomes, *[None] * (len(run.moves) - len(run.outcomes)))
     trace = report.traces[fault]
     return {
@@ -73,7 +74,8 @@ def _fault(report: Report, finding: Finding, folder: Path) -> dict[str, Any]:
         "run": finding.number,
         "is_minimal": finding.is_minimal,
         "steps": [
-            printable(step_in_words(move, outcome)) for move, outcome in zip(run.moves, outcomes, strict=True)
+            printable(step_in_words(move, outcome, number == last))
+            for number, (move, outcome) in enumerate(zip(run.moves, outcomes, strict=True))
         ],
         "trace": Path(os.path.relpath(trace, folder)).as_posix(),
         "again": replay_command(trace, report.subject.name),

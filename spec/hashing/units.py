@@ -60,10 +60,10 @@ def get_request_block_hasher(unit: int, hash_fn: HashFunction) -> Callable[[Requ
     """Return a function that gives the hashes of the units that became full since `request.block_hashes`.
 
     That function changes nothing: its caller appends what it returns. Whether prompt or output filled a unit
-    makes no difference to its hash. ValueError unless `unit` (tokens) is positive.
+    makes no difference to its hash. ValueError unless `unit` (tokens) is a positive integer.
     """
-    if unit <= 0:
-        raise ValueError(f"unit is {unit}: it must be a positive number of tokens")
+    if not isinstance(unit, int) or isinstance(unit, bool) or unit <= 0:
+        raise ValueError(f"unit is {unit!r}: it must be a positive number of tokens")
 
     def hash_new_full_units(request: Request) -> list[BlockHash]:
         token_ids = request.all_token_ids

@@ -8,12 +8,12 @@ def reason_against(world: World) -> str:
     sizes = [group.block_size for group in world.groups]
     if any(size % world.unit for size in sizes):
         return f"unit divides every block_size, not {world.unit} and {sizes}"
-    states = sorted({group.block_size for group in world.groups if group.kind in STATES})
-    if len(states) > 1:
-        return f"mamba groups have one block_size, not {states}"
     modes = sorted({group.kind for group in world.groups if group.kind in STATES})
     if len(modes) > 1:
         return f"mamba groups have one mode, not {modes}"
+    states = sorted({group.block_size for group in world.groups if group.kind in STATES})
+    if len(states) > 1:
+        return f"mamba groups have one block_size, not {states}"
     if modes == ["mamba-none"] and (states[0] < world.max_model_len or world.enable_caching):
         return (
             f"mamba-none has one block for all of the {world.max_model_len} tokens and no caching, not "

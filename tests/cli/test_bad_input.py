@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pagedkv.conformance.cli import NEEDED
+from pagedkv.spec.world import REACHING
 
 from .conftest import Command, Process
 
@@ -15,6 +16,14 @@ MODULES = {
     "lacks": "class make:\n    def __init__(self, world): ...\n    def lookup(self, request): ...\n",
     "no_factory": "make = 3\n",
     "broken": "import nothing_of_that_name\n",
+    **{
+        name: f"from examples.own_manager import OwnManager\nclass make(OwnManager):\n    groups = {groups}\n"
+        for name, groups in (
+            ("text_of_groups", "'full+mamba'"),
+            ("no_groups", "()"),
+            ("odd_groups", "('full', 'hybrid')"),
+        )
+    },
 }
 EXPECTATIONS = {
     "torn.toml": "[[expect]",
@@ -44,6 +53,11 @@ BAD_INPUT = [
     (("check", "reference", "--ops", "0"), "0 is not in the range x>=1"),
     (("check", "reference", "--jobs", "0"), "0 is not in the range 1<=x<=256"),
     (("check", "reference", "--timeout", "0"), "0.0 is not in the range x>0"),
+    *(
+        ((*command, "--timeout", value), f"{value} is no number of seconds")
+        for command in (("check", "reference"), ("replay", "empty.jsonl"), ("prove",))
+        for value in ("nan", "inf")
+    ),
     (("check", "reference", "--seed", "one"), "'one' is no seed: name a whole number"),
     (("check", "reference", "--seed", str(2**64)), "is no seed"),
     (
@@ -52,7 +66,22 @@ BAD_INPUT = [
     ),
     (("check", "reference", "--groups", "full:4"), "there is no kind of group 'full:4'"),
     (("check", "reference", "--groups", "+".join(["full"] * 5)), "5 groups are too many"),
-    (("check", "examples.own_manager:make", "--groups", "mamba"), "manages full and not mamba"),
+    (
+        ("check", "examples.own_manager:make", "--groups", "full+mamba"),
+        "examples.own_manager:make manages full and not full+mamba: ask for one of those, or say with an "
+        "attribute `groups` of the factory that it manages more, such as "
+        "make.groups = ('full', 'full+mamba')",
+    ),
+    (
+        ("workload", "one.jsonl", "--on", "examples.own_manager:make"),
+        "name such groups with --groups, or say with an attribute `groups` of the factory",
+    ),
+    (
+        ("check", "text_of_groups:make"),
+        "has an attribute `groups` that is 'full+mamba': it has to be a tuple",
+    ),
+    (("check", "no_groups:make"), "has an attribute `groups` that is ()"),
+    (("check", "odd_groups:make"), "has 'hybrid' in its attribute `groups`, and there is no kind of group"),
     (("check", "reference", "--expect", "nowhere.toml"), "nowhere.toml cannot be read: No such file"),
     (("check", "reference", "--expect", "torn.toml"), "torn.toml cannot be read as TOML"),
     (("check", "reference", "--expect", "other.toml"), "has to consist of tables [[expect]]"),
@@ -68,7 +97,13 @@ BAD_INPUT = [
     (("explore", "nowhere"), "there is no scope 'nowhere': name one of full, hybrid"),
     (("explore", "--groups", "full"), "--groups full: 'full' is no group"),
     (("explore", "--groups", "full:0"), "such as full:2+window:2:3"),
-    (("explore", "--groups", "window:2"), "a window or chunk with its length after it, all from 1 to 64"),
+    (
+        ("explore", "--groups", "window:2"),
+        "'window:2' is no group: name each as KIND:TOKENS with one of full, mamba, latent, mamba-all and a "
+        "block size, or as KIND:TOKENS:LENGTH with one of window, chunk, reference, sink, all from 1 to 64",
+    ),
+    (("explore", "--groups", "cross:2"), "--groups cross:2: cross needs caching to be off, and here it is"),
+    (("explore", "--groups", "full:2+mamba-none:8"), "mamba-none needs caching to be off, and here it is on"),
     (("explore", "--groups", "full:2:2"), "'full:2:2' is no group"),
     (("explore", "--groups", "sliding:2"), "'sliding:2' is no group"),
     (
@@ -93,6 +128,13 @@ BAD_INPUT = [
     (("workload", "one.jsonl", "--groups", "full:0"), "'full:0' is no group"),
     (("workload", "one.jsonl", "--groups", "full:64+mamba:64"), "'full:64+mamba:64' is no group"),
     (("workload", "one.jsonl", "--groups", "sliding:64"), "'sliding:64' is no group"),
+    (("workload", "one.jsonl", "--groups", "full:64,cross:64"), "cross needs caching to be off"),
+    (("workload", "one.jsonl", "--groups", "mamba-none:9999"), "mamba-none needs caching to be off"),
+    *(
+        (("workload", "one.jsonl", "--groups", f"{kind}:64"), f"with one of {', '.join(REACHING)}, all from")
+        for kind in REACHING
+    ),
+    (("workload", "one.jsonl", "--groups", "sink:64:96"), "sinks fill whole blocks of 64 tokens, not 96"),
     (("workload", "one.jsonl", "--groups", ",".join(["full:64"] * 17)), "17 groups, and there can be 16"),
     (("workload", "one.jsonl", "--groups", "full:100"), "unit divides every block_size, not 64 and [100]"),
     (("workload", "one.jsonl", "--groups", "mamba:64,mamba:128"), "mamba groups have one block_size"),

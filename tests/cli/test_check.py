@@ -17,8 +17,9 @@ from pagedkv.conformance.report.files import report_schema
 from pagedkv.conformance.worlds import MIXES
 from pagedkv.spec.trace import read_trace
 
-from .conftest import Process
+from .conftest import EXAMPLES, Process
 
+README = EXAMPLES.parent / "README.md"
 LEAKY = "examples.leaky_manager:make"
 
 
@@ -27,6 +28,22 @@ def read_report(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / "report.json").read_text())
     jsonschema.validate(report, report_schema())
     return report
+
+
+def shown_in_readme() -> list[str]:
+    """What the README shows of the failure: the lines, cut where something is left out."""
+    text = README.read_text(encoding="utf-8").partition("## A failure")[2].partition("\n## ")[0]
+    lines = [line.removeprefix("    ") for line in text.splitlines() if line.startswith("    ")]
+    return [part for line in lines for part in line.split("...") if part.strip()]
+
+
+def assert_in_order(parts: list[str], text: str) -> None:
+    """The text has these parts, one behind the other."""
+    assert len(parts) > 8
+    position = 0
+    for part in parts:
+        assert part in text[position:]
+        position = text.index(part, position) + len(part)
 
 
 def test_a_sound_manager_passes_and_leaves_nothing_behind(process: Process, folder: Path) -> None:
@@ -47,6 +64,7 @@ def test_a_fault_is_explained_and_can_be_shown_again(process: Process, folder: P
     assert "Because: request r" in told
     assert "  1. " in told and ". submit r" in told
     assert told.endswith("\nVerdict: 1 fault.\n")
+    assert_in_order(shown_in_readme(), told)
     (trace,) = (folder / ".pagedkv" / "traces").iterdir()
     (again,) = [line for line in told.splitlines() if line.startswith("Again: ")]
     arguments = again.removeprefix("Again: pagedkv ").split()
@@ -196,11 +214,15 @@ def test_a_process_that_ends_is_a_fault_that_can_be_shown_again(
         "class make(OwnManager):\n    def allocate(self, request, n):\n"
         f"        {body}\n"
     )
-    ended = process("check", "ending:make", "--ops", "1", "--timeout", "0.4", "--jobs", "1")
+    few = ("--ops", "1", "--timeout", "0.4", "--jobs", "1", "--report", "out")
+    ended = process("check", "ending:make", *few)
     assert ended.returncode == 1
     assert f"Because: {because}" in ended.stdout
-    assert ": the process ended" in ended.stdout
-    (trace,) = (folder / ".pagedkv" / "traces").iterdir()
+    # The last step ended it: all before it went fine.
+    steps = read_report(folder / "out")["faults"][0]["steps"]
+    assert [step.endswith(": the process ended") for step in steps] == [*[False] * (len(steps) - 1), True]
+    assert all(f"  {number}. {step}\n" in ended.stdout for number, step in enumerate(steps, 1))
+    (trace,) = (folder / "out" / "traces").iterdir()
     assert read_trace(trace).steps[-1].outcome is None
     shown = process("replay", trace, "--on", "ending:make", "--timeout", "5")
     assert shown.returncode == 1

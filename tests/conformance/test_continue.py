@@ -92,7 +92,9 @@ def test_a_request_cannot_go_on(moves: tuple[Move, ...], prompt: int) -> None:
 
 
 def test_it_is_told_in_words() -> None:
-    assert step_in_words(Continue("r0", 1), Nothing()) == "r0 goes on with p1 in place of its last token"
+    assert (
+        step_in_words(Continue("r0", 1), Nothing(), False) == "r0 goes on with p1 in place of its last token"
+    )
 
 
 class Remembers(KVCacheManager):

@@ -133,7 +133,17 @@ def test_a_run_that_ended_its_process_is_not_played_again() -> None:
     deadly = replace(reference(), make=lambda world: pytest.fail("was played"))
     text = explain_finding(Finding(fault_of(run), run, 1, 3), deadly, 0, PATH)
     assert text.startswith("Pool/count_is_holders is broken by admit with full\n")
+    # Only the last step ended it; the trace does not tell what the others answered.
+    assert "\nSteps\n  1. submit r0 with p0\n  2. begin a pass\n" in text
     assert "  3. admit r0 for at most 4 tokens: the process ended\n" in text
+
+
+def test_a_step_whose_answer_the_trace_does_not_tell_has_no_other_answer_now() -> None:
+    breach = Breach(pool.COUNT_IS_HOLDERS, "the process died with exit code -11")
+    trace = trace_of_run(Run(WORLD, STORY[:3], (), 3, Counter(), (breach,)), reference(), 0, 1)
+    text = explain(trace, PATH, "reference", list(replay_trace(trace, reference())))
+    assert "\nSteps\n  1. submit r0 with p0\n  2. begin a pass\n  3. admit" in text
+    assert text.count("(the trace has another answer)") == 1
 
 
 def test_long_values_are_cut() -> None:
@@ -236,7 +246,7 @@ HIT = Found(4, ((1,), (0, 2)), 6)
     ],
 )
 def test_a_step_is_one_line(move: Move, outcome: Outcome | None, words: str) -> None:
-    assert step_in_words(move, outcome) == words
+    assert step_in_words(move, outcome, True) == words
 
 
 def test_a_world_is_told_with_all_that_shapes_it() -> None:

@@ -94,6 +94,12 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
             "Config/one_state_mode",
             PreconditionError,
         ),
+        # Modes that cannot go together are the reason, whatever their blocks are.
+        (
+            lambda side: manager(side, specs=(MAMBA, MambaSpec(2, (), (), "all"))),
+            "Config/one_state_mode",
+            PreconditionError,
+        ),
         (
             lambda side: manager(side, specs=(MambaSpec(32, (), (), "none"),), scheduler_block_size=32),
             "Config/running_states_alone",

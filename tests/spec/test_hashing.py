@@ -305,9 +305,9 @@ def test_refuses_what_is_no_token(hash_fn: HashFunction, token: int) -> None:
 def test_refuses_what_has_no_name() -> None:
     with pytest.raises(ValueError, match="token_ids is empty"):
         hash_block_tokens(sha256, None, [])
-    for unit in (0, -4):
-        with pytest.raises(ValueError, match=f"unit is {unit}:"):
-            get_request_block_hasher(unit, sha256)
+    for unit in (0, -4, 2.5, True, "2"):
+        with pytest.raises(ValueError, match=f"unit is {unit!r}: it must be a positive number of tokens"):
+            get_request_block_hasher(unit, sha256)  # type: ignore[arg-type]
     for group_id in (-1, 2**32):
         with pytest.raises(ValueError, match=f"group_id is {group_id}:"):
             make_block_hash_with_group_id(BlockHash(b""), group_id)

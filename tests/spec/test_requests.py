@@ -229,12 +229,16 @@ def test_tokens_can_be_read_like_a_tuple_and_not_written() -> None:
 def test_refuses_a_prompt_that_is_none() -> None:
     with pytest.raises(ValueError, match="prompt_token_ids is empty: request 'r'"):
         Request("r", [])
-    with pytest.raises(ValueError, match=f"token_ids has {2**63}"):
+    with pytest.raises(ValueError, match=f"^prompt_token_ids has {2**63}"):
         Request("r", [1, 2**63])
     with pytest.raises(ValueError, match="cache_salt is"):
         Request("r", [1], cache_salt="\ud800")
     with pytest.raises(ValueError, match="lora_name is"):
         Request("r", [1], lora_name="\ud800")
+    for name in ("cache_salt", "lora_name"):
+        for value, words in ((3, "3"), (b"a", "b'a'")):
+            with pytest.raises(TypeError, match=f"^{name} is {words}: it must be a text$"):
+                Request("r", [1], **{name: value})  # type: ignore[arg-type]
 
 
 def test_refuses_items_that_cannot_be() -> None:
@@ -262,7 +266,7 @@ def test_a_failed_append_changes_nothing() -> None:
 
     request = Request("r", [5, 6, 7], block_hasher=hasher)
     hashes = list(request.block_hashes)
-    with pytest.raises(ValueError, match=f"token_ids has {2**63}"):
+    with pytest.raises(ValueError, match=f"^token_ids has {2**63}"):
         request.append_output_token_ids([8, 2**63])
     failing = True
     with pytest.raises(RuntimeError, match="no hash"):
