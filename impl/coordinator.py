@@ -20,7 +20,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock
 from pagedkv.spec.clauses import hit
-from pagedkv.spec.deployment import check_groups, check_retention
+from pagedkv.spec.deployment import check_cut, check_groups, check_retention
 
 from .kinds import (
     ChunkedLocalAttentionManager,
@@ -154,11 +154,12 @@ class KVCacheCoordinator:
 
     def truncated(self, rows: Rows, num_tokens: int) -> Rows:
         """``rows`` of a hit cut at ``num_tokens``. A state may be missing there: others can supply it."""
+        check_cut(len(rows), len(self.single_type_managers), num_tokens)
         for row, manager in zip(rows, self.single_type_managers, strict=True):
             width, inside = divmod(num_tokens, manager.block_size)
             reaches = len(row) >= width or not manager.keeps_keys
             require(
-                width >= 0 and not inside and reaches,
+                not inside and reaches,
                 hit.TRUNCATION,
                 f"num_computed_tokens is {num_tokens}, and group {manager.kv_cache_group_id} has {len(row)} "
                 f"blocks of {manager.block_size}",

@@ -19,7 +19,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import hit
-from pagedkv.spec.deployment import check_groups, check_retention
+from pagedkv.spec.deployment import check_cut, check_groups, check_retention
 from pagedkv.spec.rules.caching import resend_length
 from pagedkv.spec.rules.hits import Kind, longest_hit
 from pagedkv.spec.rules.reach import shared_length
@@ -158,14 +158,13 @@ class KVCacheCoordinator:
         self, rows: Sequence[Sequence[KVCacheBlock]], num_tokens: int
     ) -> tuple[Sequence[KVCacheBlock], ...]:
         """``rows`` of a hit cut at ``num_tokens``. A state may be missing there: others can supply it."""
+        check_cut(len(rows), len(self.single_type_managers), num_tokens)
         cut: list[Sequence[KVCacheBlock]] = []
         for row, manager in zip(rows, self.single_type_managers, strict=True):
             size = manager.block_size
             width = num_tokens // size
             require(
-                num_tokens >= 0
-                and num_tokens % size == 0
-                and (width <= len(row) or isinstance(manager, MambaManager)),
+                num_tokens % size == 0 and (width <= len(row) or isinstance(manager, MambaManager)),
                 hit.TRUNCATION,
                 f"num_computed_tokens is {num_tokens}, and group {manager.kv_cache_group_id} has {len(row)} "
                 f"blocks of {size}",

@@ -17,7 +17,7 @@ from .cache_specs import (
     SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
-from .clauses import config, hashing, pool
+from .clauses import config, hashing, hit, pool
 from .refusals import NamedClause, UnsupportedError, ValuePreconditionError, require
 from .requests import Request
 
@@ -37,6 +37,13 @@ def check_whole(clause: NamedClause, least: int, **values: object) -> None:
             f"{name} is {value!r}, not a whole number of at least {least}",
             ValuePreconditionError,
         )
+
+
+def check_cut(num_rows: int, num_groups: int, num_tokens: int) -> None:
+    """Refuse to cut what is not a hit of these groups, or at what is no length."""
+    check_whole(hit.TRUNCATION, 0, num_computed_tokens=num_tokens)
+    told = f"blocks has {num_rows} groups, there are {num_groups}"
+    require(num_rows == num_groups, hit.TRUNCATION, told)
 
 
 def check_block_ids(block_ids: Sequence[int], num_gpu_blocks: int) -> None:

@@ -148,6 +148,8 @@ def test_a_deployment_is_refused(
         (lambda m, r: m.cache_blocks(request(6, "unknown"), 4), "Allocate/covers_the_tokens"),
         (lambda m, r: m.cache_blocks(request(6, "unknown"), 0), "Allocate/covers_the_tokens"),
         (lambda m, r: m.evict_blocks([1, 1.5]), "Pool/evict_takes_keys"),
+        (lambda m, r: m.truncate_computed_blocks(KVCacheBlocks(([],)), 0), "Hit/truncation"),
+        (lambda m, r: m.truncate_computed_blocks(KVCacheBlocks(([], [])), 0.5), "Hit/truncation"),
         (lambda m, r: m.allocate_slots(r, 1, 4), "Allocate/fits_the_hit"),
         (
             lambda m, r: m.allocate_slots(r, 1, 0, KVCacheBlocks(([m.block_pool.blocks[1]], []))),
