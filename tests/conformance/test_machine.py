@@ -45,7 +45,7 @@ def test_it_plays_every_kind_of_move_and_finds_nothing_on_the_reference() -> Non
     played: list[type[Move]] = []
     machine = counted(reference(), played)
     machine.mixes = ("full",)
-    run_state_machine_as_test(machine, settings=settings(FEW, max_examples=250))
+    run_state_machine_as_test(machine, settings=settings(FEW, max_examples=250, stateful_step_count=60))
     assert set(played) == set(WEIGHTS)
     assert machine.failed is None
 

@@ -28,7 +28,7 @@ def manager_of(state: LoopState) -> KVCacheManager:
 def requests_of(state: LoopState) -> list[Request]:
     """The requests of the loop as the manager sees them, brought up to date."""
     instance: Any = state.instance
-    return [instance._request(life) for life in state.lives.values()]
+    return [instance._requests.of(life) for life in state.lives.values()]
 
 
 def wander(state: LoopState, rng: Random, num_moves: int) -> None:

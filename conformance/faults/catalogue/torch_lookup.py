@@ -83,7 +83,7 @@ FAULTS = (
             "self._hashes[length // self.unit - 1]",
             "self._hashes[(length - 1) // self.unit - 1]",
         ),
-        (hit.BLOCKS_COVER_IT, hit.LONGEST, hit.EAGLE_DROPS_ONE),
+        (hit.BLOCKS_COVER_IT, hit.LONGEST, hit.JUNCTION, hit.EAGLE_DROPS_ONE),
         WITHOUT_CACHING,
         "each group asks for another hash",
     ),
