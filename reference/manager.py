@@ -162,7 +162,7 @@ class KVCacheManager(Views):
         if new_rows is None:
             return None
         if publishes:
-            self.cache_blocks(request, call.end)
+            self._publish(request, call.end)
         return self.create_kv_cache_blocks(tuple(BlockList(self.block_pool, row) for row in new_rows))
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
@@ -175,7 +175,11 @@ class KVCacheManager(Views):
         require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
         check_whole(allocation.COVERS_THE_TOKENS, 0, num_computed_tokens=num_computed_tokens)
         require_places(managers, request.request_id, num_computed_tokens)
-        for manager in managers if self.enable_caching and request.block_hashes else ():
+        if self.enable_caching:
+            self._publish(request, num_computed_tokens)
+
+    def _publish(self, request: Request, num_computed_tokens: int) -> None:
+        for manager in self.coordinator.single_type_managers if request.block_hashes else ():
             length = cacheable_length(
                 num_computed_tokens,
                 self.coordinator.shared_length(request),
