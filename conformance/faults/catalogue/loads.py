@@ -156,8 +156,8 @@ FAULTS = (
         "what was loaded is loaded again",
         Patch(
             "reference/manager.py",
-            "        if publishes:\n            self.cache_blocks",
-            "        if publishes and call.start == call.local:\n            self.cache_blocks",
+            "        if publishes:\n            self._publish",
+            "        if publishes and call.start == call.local:\n            self._publish",
         ),
         (allocation.FULL_BLOCKS_BECOME_KEYS,),
         WITHOUT_OPTIONS,
