@@ -109,7 +109,11 @@ CONTRACTS = (
             watermark_blocks,
             (allocation.WATERMARK,),
             lambda: ((num_blocks,) for num_blocks in range(1, 50)),
+            searched,
         )
-        for check in (watermark_is_its_share_rounded_down, watermark_of_nothing_is_none)
+        for check, searched in (
+            (watermark_is_its_share_rounded_down, "a fraction is reduced by as many divisions as it takes"),
+            (watermark_of_nothing_is_none, ""),
+        )
     ),
 )
