@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,19 @@ def memory_of(name: str, device: str, num_blocks: int = NUM_BLOCKS) -> Memory:
 
 def measure_here(candidate: Candidate, num_blocks: int) -> tuple[Footprint, Footprint]:
     """The footprint of an empty and of a full manager, by the growth of this process."""
-    # What is made once, whatever the number of blocks, is made before the first look, and kept: memory
-    # that it gave back would be used again unseen.
+    # What is made once, whatever the number of blocks, is made before each look, and kept. What filling gives
+    # back would be used again unseen: so the empty manager is looked at before anything was filled.
     first = _manager(candidate, 2 * PROMPT // BLOCK_SIZE)
-    fill(candidate, first, PROMPT)
     before = _resident()
     manager = _manager(candidate, num_blocks)
     empty = _footprint(candidate, manager, num_blocks, before)
+    fill(candidate, first, PROMPT)
+    before = _resident()
     fill(candidate, manager, PROMPT)
-    return empty, _footprint(candidate, manager, num_blocks, before)
+    cached = _footprint(candidate, manager, num_blocks, before)
+    if empty.resident is not None and cached.resident is not None:
+        cached = replace(cached, resident=empty.resident + cached.resident)
+    return empty, cached
 
 
 def _manager(candidate: Candidate, num_blocks: int) -> Any:
