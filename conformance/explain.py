@@ -10,11 +10,12 @@ from pagedkv.spec.moves import Move
 from pagedkv.spec.trace import RecordedBreach, Trace
 
 from .campaign.campaign import Finding
-from .campaign.faults import mix_of, operation_name
+from .campaign.faults import operation_name
 from .replay import Ending, ReplayedStep, ending_of, replay_trace, trace_of_run
 from .state_text import state_lines
 from .subjects import Subject
 from .wording import printable, step_in_words, with_key_names, world_in_words
+from .worlds import mix_of
 
 _MOST_BECAUSE = 1500
 """Characters of the values that are shown; the trace has more of them."""

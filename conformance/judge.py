@@ -21,6 +21,7 @@ from .live_requests import HashClash
 from .loop import LoopState, apply_move, enabled_moves
 from .subjects import Subject, SubjectUnavailable, make_reference
 from .telling import Telling
+from .worlds import mix_of
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def making(world: World, subject: Subject) -> Iterator[None]:
     except PreconditionError:
         raise
     except Exception as error:
-        groups = "+".join(group.kind for group in world.groups)
+        groups = mix_of(world)
         raise SubjectUnavailable(
             f"{subject.name!r} raised {type(error).__name__} when a manager for {groups} "
             f"with {world.num_blocks} blocks was to be made: {error}"

@@ -19,6 +19,7 @@ from .instance import Ask, Instance
 from .live_requests import LiveRequests
 from .standard import StandardInstance
 from .subjects import FIRST_FOUR, OwnRequests, Subject, SubjectUnavailable, standard_arguments
+from .worlds import mix_of
 
 
 def subject_of_factory(name: str, factory: Callable[..., Any]) -> Subject:
@@ -236,7 +237,7 @@ class OwnInstance:
     def _rows(self, method: str, clause: Clause, blocks: Any) -> Rows:
         """The blocks that a method answered. Refuses what cannot be ids of the pool, per group."""
         most = self.world.num_blocks - 1
-        mix = "+".join(group.kind for group in self.world.groups)
+        mix = mix_of(self.world)
         parts = tuple(blocks) if isinstance(blocks, Iterable) else ()
         rows = tuple(tuple(row) for row in parts if isinstance(row, Iterable))
         ids = [block for row in rows for block in row]

@@ -97,6 +97,11 @@ UNCACHED = ("mamba-none", "cross")
 """Kinds beside which caching is off."""
 
 
+def mix_of(world: World) -> str:
+    """The kinds of the world's groups."""
+    return "+".join(group.kind for group in world.groups)
+
+
 def random_world(rng: Random, mixes: tuple[str, ...] = MIXES, options: Sequence[str] | None = None) -> World:
     """A world with one of ``mixes``; the same ``rng`` state gives the same world.
 

@@ -7,10 +7,11 @@ from enum import IntEnum
 from random import SystemRandom
 
 from pagedkv.conformance.subjects import Subject
+from pagedkv.conformance.worlds import mix_of
 
 from .children import ChildFailed, Plan, play_in_children
 from .expectations import Avoided, Expectation
-from .faults import Fault, fault_of, mix_of
+from .faults import Fault, fault_of
 from .mixes import OfMix
 from .runs import Run
 from .shrinker import Shrinker

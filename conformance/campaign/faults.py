@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pagedkv.spec import World
+from pagedkv.conformance.worlds import mix_of
 from pagedkv.spec.clauses import Clause
 from pagedkv.spec.moves import Move
 from pagedkv.spec.trace import kind_name
@@ -25,11 +25,6 @@ class Fault:
 def operation_name(move: Move) -> str:
     """The kind of a move as traces write it: ``EndPass`` is ``end_pass``."""
     return kind_name(type(move))
-
-
-def mix_of(world: World) -> str:
-    """The kinds of the world's groups."""
-    return "+".join(group.kind for group in world.groups)
 
 
 def fault_of(run: Run) -> Fault:

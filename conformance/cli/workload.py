@@ -8,7 +8,6 @@ from time import monotonic
 import click
 
 from pagedkv.conformance.campaign.campaign import Exit
-from pagedkv.conformance.campaign.faults import mix_of
 from pagedkv.conformance.group_text import LENGTHS_IN_WORDS, groups_of
 from pagedkv.conformance.subject_names import subject_named
 from pagedkv.conformance.subjects import Subject
@@ -24,6 +23,7 @@ from pagedkv.conformance.workload.report import (
     replay_as_json,
 )
 from pagedkv.conformance.workload.trace import read_requests, trace_text
+from pagedkv.conformance.worlds import mix_of
 from pagedkv.spec import PreconditionError, World
 
 from .errors import CannotRun

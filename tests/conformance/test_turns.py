@@ -9,13 +9,12 @@ import pytest
 from pagedkv.conformance.campaign.campaign import check
 from pagedkv.conformance.campaign.children import ChildFailed
 from pagedkv.conformance.campaign.expectations import Avoided
-from pagedkv.conformance.campaign.faults import mix_of
 from pagedkv.conformance.campaign.mixes import COUNTED, OfMix
 from pagedkv.conformance.campaign.runs import RUNS_PER_SCHEDULED, is_scheduled, random_run, replay_moves
 from pagedkv.conformance.campaign.turns import mix_in_turn, untaken
 from pagedkv.conformance.scopes import SCOPES
 from pagedkv.conformance.subjects import reference
-from pagedkv.conformance.worlds import MIXES, random_world
+from pagedkv.conformance.worlds import MIXES, mix_of, random_world
 from pagedkv.spec import World
 from pagedkv.spec.moves import Admit, BeginPass, EndPass, Finish, Preempt, Submit
 from pagedkv.spec.world import Group, Prompt
