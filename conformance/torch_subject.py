@@ -22,7 +22,7 @@ def torch_subject(device: str = "cpu") -> Subject:
     import torch
 
     try:
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).tolist()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise SubjectUnavailable(f"torch has no device {device!r} here ({reason}): take `cpu`") from error
@@ -41,13 +41,14 @@ def require_torch() -> None:
 
 
 def crowded_sha256(triple: HashTriple) -> bytes:
-    """SHA-256 with its first 8 bytes reduced to one of two values: 24 bytes still tell prefixes apart.
+    """SHA-256 with its first 24 bytes reduced to one of two values: the last 8 still tell prefixes apart.
 
-    The torch manager takes buckets and tags of its index from these bytes. So under this hash all keys
-    share a few buckets, whole buckets overflow, and all tags in a bucket are equal.
+    The torch manager takes buckets and tags of its index from the first 8 bytes. So under this hash all keys
+    share a few buckets, whole buckets overflow, all tags in a bucket are equal, and whoever compares only a
+    part of the digest takes one key for another.
     """
     digest = sha256(triple)
-    return bytes(7) + bytes([digest[0] & 1]) + digest[8:]
+    return bytes(7) + bytes([digest[0] & 1]) + bytes(16) + digest[24:]
 
 
 def is_crowded(world: World) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pagedkv.spec import Request, ValuePreconditionError, require
 from pagedkv.spec.blocks import KVCacheBlock
 from pagedkv.spec.clauses import allocation
-from pagedkv.spec.deployment import check_hashes, check_whole
+from pagedkv.spec.deployment import check_hashes, check_progress, check_whole
 from pagedkv.spec.hashing import encode_token_ids
 
 from .keys import check_digests
@@ -31,9 +31,8 @@ def check_counts(request: Request, counts: Counts, max_model_len: int) -> tuple[
 
     Refuses a call that asks for nothing, for less than nothing, or for more than a request can have.
     """
-    check_whole(
-        allocation.ASKS_FOR_SOMETHING, 0, num_computed_tokens=request.num_computed_tokens, **counts._asdict()
-    )
+    check_progress(request)
+    check_whole(allocation.ASKS_FOR_SOMETHING, 0, **counts._asdict())
     given = ", ".join(f"{name} is {value}" for name, value in counts._asdict().items())
     num_new, hit, num_external = counts[:3]
     local = request.num_computed_tokens + hit
@@ -55,7 +54,7 @@ def check_counts(request: Request, counts: Counts, max_model_len: int) -> tuple[
 def check_names(pool: BlockPool, request: Request) -> None:
     """Refuse hashes that are not those of the request's units, or too long for the index."""
     check_hashes(request, pool.hash_block_size)
-    # A hash function gives digests of one length; to look at all would take as long as the prompt.
+    # The digests of a request have one length; to look at all would take as long as the prompt.
     check_digests(request.block_hashes[-1:])
 
 
@@ -67,7 +66,6 @@ def check_hit(
 ) -> None:
     """Refuse a hit, or a load after it, that does not fill its rows or that the request has no use for."""
     hit, loads = counts.num_new_computed_tokens, counts.num_external_computed_tokens > 0
-    has_table = request.request_id in managers[0].ledger.rows
     require(
         len(rows) == len(managers),
         allocation.FITS_THE_HIT,
@@ -75,14 +73,13 @@ def check_hit(
     )
     start = request.num_computed_tokens + hit + counts.num_external_computed_tokens
     fits = all(_fits(manager, hit, start, loads, row) for manager, row in zip(managers, rows, strict=True))
-    # Before the first call nothing is computed, and after it no hit is taken any more.
-    is_due = not (hit or loads) if has_table else not request.num_computed_tokens
     require(
-        fits and is_due,
+        fits and _is_due(managers, request, hit > 0 or loads),
         allocation.FITS_THE_HIT,
-        f"request {request.request_id!r} takes {hit} tokens in {[len(row) for row in rows]} blocks per "
-        f"group and {counts.num_external_computed_tokens} external ones, {request.num_computed_tokens} are "
-        f"computed, it {'has a' if has_table else 'has no'} table",
+        lambda: (
+            f"request {request.request_id!r} takes {hit} tokens in {[len(row) for row in rows]} blocks per "
+            f"group and {counts.num_external_computed_tokens} external ones, {_standing(managers, request)}"
+        ),
     )
 
 
@@ -90,6 +87,7 @@ def row_with_places(
     managers: Sequence[SingleTypeKVCacheManager], request: Request, num_computed_tokens: int
 ) -> int:
     """The request's row. Refuses more computed tokens than that has places for, and a request without one."""
+    check_progress(request)
     check_whole(allocation.COVERS_THE_TOKENS, 0, num_computed_tokens=num_computed_tokens)
     row = managers[0].ledger.rows.get(request.request_id, NOBODY)
     widths = [0 if row == NOBODY else int(manager.tables.length[row]) for manager in managers]
@@ -104,6 +102,7 @@ def row_with_places(
 
 
 def checked_batch(
+    managers: Sequence[SingleTypeKVCacheManager],
     requests: Sequence[Request],
     counts: Sequence[int],
     new_token_ids: Sequence[int | Sequence[int]] | None,
@@ -118,11 +117,31 @@ def checked_batch(
             f"{name} has {len(given)} values for {len(requests)} requests",
             ValuePreconditionError,
         )
+    early = [request for request in requests if not _is_due(managers, request, False)]
+    require(
+        not early,
+        allocation.FITS_THE_HIT,
+        lambda: f"request {early[0].request_id!r} takes no hit, {_standing(managers, early[0])}",
+    )
     for tokens in new_token_ids or ():
         encode_token_ids([tokens] if isinstance(tokens, int) else tokens)
     return [
         check_counts(r, Counts(count), max_model_len)[1] for r, count in zip(requests, counts, strict=True)
     ]
+
+
+def _is_due(managers: Sequence[SingleTypeKVCacheManager], request: Request, takes_hit: bool) -> bool:
+    """Whether the request's call comes when it may.
+
+    Before the first one nothing is computed, and after it no hit is taken any more.
+    """
+    has_table = request.request_id in managers[0].ledger.rows
+    return not takes_hit if has_table else not request.num_computed_tokens
+
+
+def _standing(managers: Sequence[SingleTypeKVCacheManager], request: Request) -> str:
+    has_table = request.request_id in managers[0].ledger.rows
+    return f"{request.num_computed_tokens} are computed, it {'has a' if has_table else 'has no'} table"
 
 
 def _fits(

@@ -129,8 +129,9 @@ class KeyStore:
         A longer prefix becomes the primary key, after which a block that is written on (not ``keep_keys``)
         has no other; a shorter one joins the others (clauses Index/promotion, Index/partial_entry).
         """
-        is_new = ~self._has(blocks, names, num_tokens)
-        blocks, names, num_tokens = blocks[is_new], names.at(is_new), num_tokens[is_new]
+        has, last = self._searched(blocks, names, num_tokens)
+        is_new = ~has
+        blocks, last, names, num_tokens = blocks[is_new], last[is_new], names.at(is_new), num_tokens[is_new]
         is_longer = self.primary_tokens(blocks) < num_tokens
         if not keep_keys:
             self.drop(blocks[is_longer])
@@ -142,8 +143,7 @@ class KeyStore:
         put(keys.num_tokens, rows, num_tokens)
         put(keys.block, rows, blocks)
         put(keys.after, rows, torch.where(is_longer, keys.first[blocks].long(), NOBODY))
-        for row in rows[~is_longer].split(1):
-            put(keys.after, self._rows_of(keys.block[row].long())[-1:], row)
+        put(keys.after, last[~is_longer], rows[~is_longer])
         put(keys.first, blocks[is_longer], rows[is_longer])
         entered = torch.isin(rows, self._join(rows)).nonzero().view(-1)
         return is_new, is_new.nonzero().view(-1)[entered]
@@ -222,14 +222,15 @@ class KeyStore:
             rows = self.keys.after[rows].long()
         return torch.cat(found) if found else rows
 
-    def _has(self, blocks: Tensor, names: Names, num_tokens: Tensor) -> Tensor:
-        """Whether each block has the key already."""
+    def _searched(self, blocks: Tensor, names: Names, num_tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Whether each block has the key already, and the row of its last key, ``NOBODY`` without any."""
         keys, has = self.keys, torch.zeros(len(blocks), dtype=torch.bool, device=blocks.device)
-        rows = keys.first[blocks].long()
+        rows = last = keys.first[blocks].long()
         while bool((rows >= 0).any()):
             has |= same_name(keys, rows, names) & (keys.num_tokens[rows] == num_tokens)
+            last = torch.where(rows >= 0, rows, last)
             rows = torch.where(rows >= 0, keys.after[rows].long(), NOBODY)
-        return has
+        return has, last
 
     def _new_rows(self, count: int) -> Tensor:
         keys = self.keys

@@ -17,6 +17,9 @@ BUCKET = 8
 DIGEST_WORDS = 4
 """A digest has up to 32 bytes."""
 
+MOST_BLOCKS = 2**31 - 1
+"""So that their ids, and their places in the ring, are int32."""
+
 NOBODY = -1
 """No block, no key, no cell, no place in the queue."""
 

@@ -18,7 +18,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks, ids_of
 from pagedkv.spec.clauses import allocation, config, freeing
-from pagedkv.spec.deployment import check_kinds, check_limits, refuse_uncovered
+from pagedkv.spec.deployment import check_kinds, check_limits, check_processed, check_whole, refuse_uncovered
 from pagedkv.spec.requests import appended
 
 from .allocation import allocate, is_taken_by_others
@@ -169,8 +169,8 @@ class KVCacheManager(Views):
         ``num_new_tokens`` is one number for all or one for each, ``new_token_ids`` what is appended to each
         beforehand. Answers which requests were served, and what ``allocate_slots`` answers for each.
         """
-        counts = [num_new_tokens] * len(requests) if isinstance(num_new_tokens, int) else num_new_tokens
-        starts = checked_batch(requests, counts, new_token_ids, self.max_model_len)
+        counts = num_new_tokens if isinstance(num_new_tokens, Sequence) else [num_new_tokens] * len(requests)
+        starts = checked_batch(self._managers, requests, counts, new_token_ids, self.max_model_len)
         with appended(requests, new_token_ids):
             for request in requests if self.enable_caching else ():
                 check_names(self.block_pool, request)
@@ -193,6 +193,7 @@ class KVCacheManager(Views):
         self, request_id: str, processed_computed_tokens: int, num_prompt_tokens: int | None = None
     ) -> None:
         """Let go of entries that no step after ``processed_computed_tokens`` tokens reads."""
+        check_processed(processed_computed_tokens, num_prompt_tokens)
         row = self._ledger.rows.get(request_id)
         if row is None:
             return
@@ -221,12 +222,10 @@ class KVCacheManager(Views):
 
     def record_blocks_for_zeroing(self, request_id: str, start_token: int) -> None:
         """List the request's blocks from ``start_token`` on, which a failed load has not filled."""
+        check_whole(allocation.LISTS_NEW_BLOCKS, 0, start_token=start_token)
         sizes = [manager.block_size for manager in self._managers if manager.lists_new_blocks]
-        require(
-            start_token >= 0 and not any(start_token % size for size in sizes),
-            allocation.LISTS_NEW_BLOCKS,
-            f"start_token is {start_token}, the block sizes are {sizes}",
-        )
+        told = f"start_token is {start_token}, the block sizes are {sizes}"
+        require(not any(start_token % size for size in sizes), allocation.LISTS_NEW_BLOCKS, told)
         row = self._ledger.rows.get(request_id)
         if row is not None:
             for manager in self._managers:

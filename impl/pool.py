@@ -11,17 +11,18 @@ from pagedkv.spec import (
     BlockHashWithGroupId,
     KVCacheEvent,
     Request,
+    UnsupportedError,
     ValuePreconditionError,
     make_block_hash_with_group_id,
     require,
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
-from pagedkv.spec.clauses import index, pool
-from pagedkv.spec.deployment import check_block_ids, check_pool
+from pagedkv.spec.clauses import config, index, pool
+from pagedkv.spec.deployment import check_block_ids, check_naming, check_pool
 
 from .events import EventLog
 from .keys import KeyStore, names_of_hashes
-from .layout import Ring, cloned
+from .layout import MOST_BLOCKS, Ring, cloned
 from .ops.fixed import Names, rank_among_equals
 from .ops.ring import leave, put_back, put_front, queued, take
 
@@ -41,6 +42,8 @@ class BlockPool:
         device: torch.device | str = "cpu",
     ) -> None:
         check_pool(num_gpu_blocks, hash_block_size)
+        told = f"num_gpu_blocks is {num_gpu_blocks}, not up to {MOST_BLOCKS}"
+        require(num_gpu_blocks <= MOST_BLOCKS, config.COVERED, told, UnsupportedError)
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
         self.hash_block_size = hash_block_size
@@ -186,7 +189,7 @@ class BlockPool:
         Null and masked blocks are left out. ``keep_keys`` says that the blocks only grow, so that
         the keys they have stay true.
         """
-        ids = self._tensor(ids_of(blocks[num_cached_blocks:num_full_blocks]))
+        ids = self._tensor(check_naming(blocks, num_cached_blocks, num_full_blocks, kv_cache_group_id))
         is_named = ids != 0
         if block_mask is not None:
             is_named &= torch.tensor(list(block_mask[: len(ids)]), dtype=torch.bool, device=self.device)
@@ -219,6 +222,7 @@ class BlockPool:
         """
         if block.is_null:
             return None
+        check_naming([block], 0, 1, kv_cache_group_id)
         units, beyond_unit = divmod(num_tokens, self.hash_block_size)
         require(
             not beyond_unit and 1 <= units <= len(request.block_hashes) and num_tokens % block_size > 0,

@@ -15,7 +15,15 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, KVCacheBlock, KVCacheBlocks
 from pagedkv.spec.clauses import allocation, config, freeing
-from pagedkv.spec.deployment import check_hashes, check_kinds, check_limits, check_whole, refuse_uncovered
+from pagedkv.spec.deployment import (
+    check_hashes,
+    check_kinds,
+    check_limits,
+    check_processed,
+    check_progress,
+    check_whole,
+    refuse_uncovered,
+)
 from pagedkv.spec.rules.admission import watermark_blocks
 from pagedkv.spec.rules.caching import cacheable_length
 
@@ -121,10 +129,10 @@ class KVCacheManager(Views):
         the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
         scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
         """
+        check_progress(request)
         check_whole(
             allocation.ASKS_FOR_SOMETHING,
             0,
-            num_computed_tokens=request.num_computed_tokens,
             num_new_tokens=num_new_tokens,
             num_new_computed_tokens=num_new_computed_tokens,
             num_lookahead_tokens=num_lookahead_tokens,
@@ -173,6 +181,7 @@ class KVCacheManager(Views):
         managers = self.coordinator.single_type_managers
         can_name = all(manager.takes_hits for manager in managers)
         require(can_name, config.CROSS_WITHOUT_CACHING, "cache_blocks was called", UnsupportedError)
+        check_progress(request)
         check_whole(allocation.COVERS_THE_TOKENS, 0, num_computed_tokens=num_computed_tokens)
         require_places(managers, request.request_id, num_computed_tokens)
         if self.enable_caching:
@@ -193,6 +202,7 @@ class KVCacheManager(Views):
         self, request_id: str, processed_computed_tokens: int, num_prompt_tokens: int | None = None
     ) -> None:
         """Let go of entries that no step after ``processed_computed_tokens`` tokens reads."""
+        check_processed(processed_computed_tokens, num_prompt_tokens)
         for manager in self.coordinator.single_type_managers:
             manager.remove_skipped_blocks(request_id, processed_computed_tokens, num_prompt_tokens)
 
@@ -216,8 +226,9 @@ class KVCacheManager(Views):
     def record_blocks_for_zeroing(self, request_id: str, start_token: int) -> None:
         """List the request's blocks from ``start_token`` on, which a failed load has not filled."""
         managers = [m for m in self.coordinator.single_type_managers if m.lists_new_blocks]
+        check_whole(allocation.LISTS_NEW_BLOCKS, 0, start_token=start_token)
         require(
-            start_token >= 0 and all(start_token % manager.block_size == 0 for manager in managers),
+            all(start_token % manager.block_size == 0 for manager in managers),
             allocation.LISTS_NEW_BLOCKS,
             f"start_token is {start_token}, the block sizes are {[m.block_size for m in managers]}",
         )

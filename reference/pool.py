@@ -18,7 +18,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import index, pool
-from pagedkv.spec.deployment import check_block_ids, check_pool
+from pagedkv.spec.deployment import check_block_ids, check_naming, check_pool
 from pagedkv.spec.events import stored_event
 
 
@@ -87,7 +87,7 @@ class BlockPool:
     def get_usage(self) -> float:
         """The held share of all blocks but null (clause Pool/usage)."""
         usable = self.num_gpu_blocks - 1
-        return 1 - len(self.queue) / usable if usable else 0.0
+        return (usable - len(self.queue)) / usable if usable else 0.0
 
     def get_cached_block(
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int]
@@ -168,6 +168,7 @@ class BlockPool:
         Null and masked blocks are left out. ``keep_keys`` says that the blocks only grow, so that
         the keys they have stay true.
         """
+        check_naming(blocks, num_cached_blocks, num_full_blocks, kv_cache_group_id)
         wanted = [
             (blocks[i].block_id, self._key(request, (i + 1) * block_size, kv_cache_group_id))
             for i in range(num_cached_blocks, num_full_blocks)
@@ -198,6 +199,7 @@ class BlockPool:
         """
         if block.is_null:
             return None
+        check_naming([block], 0, 1, kv_cache_group_id)
         hashed = len(request.block_hashes) * self.hash_block_size
         require(
             0 < num_tokens <= hashed

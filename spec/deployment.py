@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import lcm
 from typing import get_args
 
+from .blocks import KVCacheBlock, ids_of
 from .cache_specs import (
     ChunkedLocalAttentionSpec,
     CrossAttentionSpec,
@@ -17,9 +18,12 @@ from .cache_specs import (
     SinkFullAttentionSpec,
     SlidingWindowSpec,
 )
-from .clauses import config, hashing, hit, pool
+from .clauses import allocation, config, hashing, hit, index, pool
 from .refusals import NamedClause, UnsupportedError, ValuePreconditionError, require
 from .requests import Request
+
+_MOST = 2**63 - 1
+_MOST_GROUPS = 2**31
 
 
 def refuse_uncovered(**arguments: tuple[object, object]) -> None:
@@ -29,7 +33,7 @@ def refuse_uncovered(**arguments: tuple[object, object]) -> None:
 
 
 def check_whole(clause: NamedClause, least: int, **values: object) -> None:
-    """Refuse each value that is no whole number of at least ``least``."""
+    """Refuse each value that is no whole number of at least ``least``, or none that fits into 64 bits."""
     for name, value in values.items():
         require(
             isinstance(value, int) and value >= least,
@@ -37,6 +41,58 @@ def check_whole(clause: NamedClause, least: int, **values: object) -> None:
             f"{name} is {value!r}, not a whole number of at least {least}",
             ValuePreconditionError,
         )
+        require(
+            isinstance(value, int) and value <= _MOST,
+            clause,
+            f"{name} is {value!r}, not a whole number of at most {_MOST}",
+            ValuePreconditionError,
+        )
+
+
+def check_progress(request: Request) -> None:
+    """Refuse a request whose scheduler has noted about it what is no number of tokens."""
+    check_whole(
+        allocation.ASKS_FOR_SOMETHING,
+        0,
+        num_computed_tokens=request.num_computed_tokens,
+        num_in_flight_tokens=request.num_in_flight_tokens,
+        shared_prefix_boundary=request.shared_prefix_boundary,
+    )
+
+
+def check_processed(processed_computed_tokens: int, num_prompt_tokens: int | None) -> None:
+    """Refuse what says up to where entries may go and is no number of tokens.
+
+    Steps in flight of a request that begins again may be more than what is computed.
+    """
+    require(
+        isinstance(processed_computed_tokens, int) and abs(processed_computed_tokens) <= _MOST,
+        allocation.SKIPPED_ARE_FREED,
+        f"processed_computed_tokens is {processed_computed_tokens!r}, not a whole number of 64 bits",
+        ValuePreconditionError,
+    )
+    check_whole(allocation.SKIPPED_ARE_FREED, 0, num_prompt_tokens=num_prompt_tokens or 0)
+
+
+def check_naming(
+    blocks: Sequence[KVCacheBlock], start: int, end: int, kv_cache_group_id: int
+) -> Sequence[int]:
+    """The ids of ``blocks`` from ``start`` to ``end``, which are to be named.
+
+    Refuses to name more blocks than there are, one of them twice, or for what is no group.
+    """
+    check_whole(index.PROMOTION, 0, kv_cache_group_id=kv_cache_group_id)
+    told = f"kv_cache_group_id is {kv_cache_group_id}, not below {_MOST_GROUPS}"
+    require(kv_cache_group_id < _MOST_GROUPS, index.PROMOTION, told, ValuePreconditionError)
+    ids = list(ids_of(blocks[start:end]))
+    held = [block_id for block_id in ids if block_id]
+    require(
+        len(ids) == end - start and len(set(held)) == len(held),
+        index.PROMOTION,
+        lambda: f"{end - start} different blocks are to be named, and blocks has {ids} there",
+        ValuePreconditionError,
+    )
+    return ids
 
 
 def check_cut(num_rows: int, num_groups: int, num_tokens: int) -> None:

@@ -211,8 +211,13 @@ class Request:
             raise
 
     def _hash_full_units(self) -> None:
-        if self._block_hasher is not None:
-            self.block_hashes += self._block_hasher(self)
+        if self._block_hasher is None:
+            return
+        new = self._block_hasher(self)
+        lengths = {len(digest) for digest in (*self.block_hashes[:1], *new)}
+        if len(lengths) > 1:
+            raise ValueError(f"block_hasher answers digests of {sorted(lengths)} bytes: all have one length")
+        self.block_hashes += new
 
     def __repr__(self) -> str:
         num_output_tokens = self.num_tokens - self.num_prompt_tokens

@@ -1,5 +1,7 @@
 """The command ``pagedkv``."""
 
+import errno
+import os
 import sys
 from importlib import import_module
 
@@ -20,4 +22,16 @@ def main() -> None:
     except KeyboardInterrupt:
         print("pagedkv: interrupted", file=sys.stderr)
         sys.exit(130)
-    commands.pagedkv()
+    try:
+        commands.pagedkv()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        # What waits in the buffer would fail once more when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = error.filename or "the output"
+        print(
+            f"pagedkv: {where} cannot be written ({error.strerror}): make room, or name another place",
+            file=sys.stderr,
+        )
+        sys.exit(2)

@@ -109,6 +109,10 @@ def conclusion(report: Report) -> str:
         parts.append(
             f"nothing unexpected; {_count(known, 'known fault')}." if known else "nothing unexpected."
         )
+    without = sum(row["lives"] == 0 for row in report.mixes.values())
+    if without and report.came_to_its_end and "lives" not in report.each_mix_must_show:
+        advice = ": --profile ci has some of each" if report.asked.profile == "quick" else ""
+        parts.append(f"{without} of {len(report.mixes)} mixes of groups had no life{advice}.")
     parts += [f"The run has not shown: {behaviour}." for behaviour in report.behaviours_not_shown]
     parts += [
         f"The run has not shown: {column} with {some(mixes)}."

@@ -113,14 +113,15 @@ class _Line:
 
     def _json(self, line: bytes) -> object:
         try:
-            return json.loads(line.decode())
+            return json.loads(line.decode("utf-8-sig"))
         except RecursionError:
             self._refuse("the line is nested too deep")
         except json.JSONDecodeError as error:
             self._refuse(f"the line is not JSON ({error.msg} at character {error.pos + 1})")
-        except ValueError as error:
-            # What is no UTF-8, and numbers with thousands of digits.
-            self._refuse(f"the line is not JSON ({error})")
+        except UnicodeDecodeError as error:
+            self._refuse(f"the line is not JSON (not UTF-8 at byte {error.start + 1})")
+        except ValueError:
+            self._refuse("the line has a number of thousands of digits")
 
     def _refuse_value(self, field: str, value: object, rule: str) -> NoReturn:
         self._refuse(f"`{field}` is {told(value)}, and it has to be {rule}")

@@ -11,6 +11,9 @@ from pagedkv.spec.world import REACHING
 
 from .conftest import Command, Process
 
+FULL = Path("/dev/full")
+"""Has no room for anything, where there is such a file."""
+
 MODULES = {
     "raises": "def make(world):\n    raise RuntimeError('no device')\n",
     "lacks": "class make:\n    def __init__(self, world): ...\n    def lookup(self, request): ...\n",
@@ -185,6 +188,20 @@ def test_a_manager_that_some_worlds_cannot_be_made_with_is_told(process: Process
     assert ended.stderr.startswith("pagedkv: 'small:make' raised MemoryError when a manager for full with ")
     assert ended.stderr.endswith("was to be made: too many blocks\n")
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no file here is always full")
+@pytest.mark.parametrize(
+    "arguments", [("clauses",), ("--help",), ("check", "reference", "--ops", "1"), ("faults", "--list")]
+)
+def test_output_that_finds_no_room_is_told(arguments: tuple[str, ...], folder: Path) -> None:
+    with FULL.open("w") as full:
+        command = [sys.executable, "-m", "pagedkv", *arguments]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    told = (
+        "pagedkv: the output cannot be written (No space left on device): make room, or name another place\n"
+    )
+    assert (ended.returncode, ended.stderr) == (2, told)
 
 
 def test_a_process_that_cannot_start_is_told(process: Process, folder: Path) -> None:

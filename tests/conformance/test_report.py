@@ -28,8 +28,8 @@ FAULT = Fault(pool.NO_LEAK, "finish", "full+mamba")
 KNOWN = Expectation(pool.NO_LEAK.id, "known since spring")
 
 
-def report_of(verdict: Verdict, must_show: tuple[str, ...] = ()) -> Report:
-    asked = Asked("ci", 60_000, 0, MIXES, (KNOWN,), 2, 10.0)
+def report_of(verdict: Verdict, must_show: tuple[str, ...] = (), profile: str = "ci") -> Report:
+    asked = Asked(profile, 60_000, 0, MIXES, (KNOWN,), 2, 10.0)
     return Report(reference(), asked, verdict, 1.0, must_show, {}, {FAULT: Path("t.jsonl")})
 
 
@@ -92,6 +92,16 @@ def test_a_behaviour_that_was_not_shown_is_a_failure() -> None:
     assert "The run has not shown: same-pass wait." in conclusion(report)
     assert report_of(verdict, (coverage.HIT,)).exit_code is Exit.FOUND_NOTHING
     assert conclusion(report_of(verdict, (coverage.HIT,))) == "nothing unexpected."
+
+
+def test_mixes_without_a_life_are_told_with_the_verdict() -> None:
+    verdict = verdict_of(10, 0, None)
+    verdict.mixes = {mix: OfMix(lives=lives) for mix, lives in (("full", 9), ("mamba", 0), ("latent", 0))}
+    told = "nothing unexpected. 2 of 3 mixes of groups had no life"
+    assert conclusion(report_of(verdict, profile="quick")) == f"{told}: --profile ci has some of each."
+    assert conclusion(report_of(verdict)) == f"{told}."
+    verdict.was_interrupted = True
+    assert "mixes" not in conclusion(report_of(verdict))
 
 
 def test_every_mix_owes_lives_at_ci_and_all_that_it_can_have_at_deep() -> None:

@@ -40,8 +40,10 @@ def state_of(manager: KVCacheManager, requests: list[Request]) -> object:
         (lambda m, r: m.allocate_slots_batch(r, 4090, [7, 8, 9]), ValuePreconditionError),
         (lambda m, r: m.allocate_slots_batch(r, 1, [7, 8, 2**63]), ValueError),
         (lambda m, r: m.allocate_slots_batch(r, 1, [[7] * 9, [8], [9, "ten"]]), ValueError),
+        (lambda m, r: m.allocate_slots_batch(r, torch.tensor(1)), ValuePreconditionError),
+        (lambda m, r: m.allocate_slots_batch(r, iter([1, 1, 1])), ValuePreconditionError),
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_a_batch_is_refused_and_changes_nothing(
     call: Callable[[KVCacheManager, list[Request]], object], kind: type[Exception], running: Running
@@ -53,6 +55,20 @@ def test_a_batch_is_refused_and_changes_nothing(
     assert state_of(manager, requests) == before
     if isinstance(refusal.value, PreconditionError):
         assert refusal.value.clause.id == "Allocate/asks_for_something"
+
+
+def test_nobody_is_served_where_one_is_refused(running: Running) -> None:
+    manager, requests = running
+    newcomer = Request("newcomer", words(UNIT))
+    newcomer.num_computed_tokens = 2
+    asked = [*requests, newcomer]
+    before = state_of(manager, asked)
+    with pytest.raises(PreconditionError, match=r"'newcomer' .* 2 are computed, it has no table") as refusal:
+        manager.allocate_slots_batch(asked, 1, [7, 8, 9, 10])
+    assert refusal.value.clause.id == "Allocate/fits_the_hit"
+    assert state_of(manager, asked) == before
+    newcomer.num_computed_tokens = 0
+    assert manager.allocate_slots_batch(asked, 1, [7, 8, 9, 10])[0] == [True] * 4
 
 
 def test_a_batch_of_nobody(running: Running) -> None:

@@ -86,6 +86,21 @@ def test_a_key_is_its_whole_digest_its_length_and_its_group(device: torch.device
     assert store.find(asked).tolist() == [NOBODY, NOBODY, 3, 4]
 
 
+@pytest.mark.parametrize("differs_at", range(2, 32))
+def test_every_byte_of_a_digest_counts(differs_at: int, device: torch.device) -> None:
+    store = KeyStore(4, device, EventLog(False))
+    digest = bytearray(crowded(0, zeros=22))
+    digest[differs_at] ^= 1 << (differs_at % 8)
+    both = names([crowded(0, zeros=22), BlockHash(bytes(digest))], [0, 0], store)
+    blocks = torch.tensor([1, 2], device=device)
+    store.add(blocks[:1], both.at(blocks[:1] - 1), blocks[:1], keep_keys=True)
+    assert store.find(both).tolist() == [1, NOBODY]
+    is_new, _ = store.add(blocks[1:], both.at(blocks[1:] - 1), blocks[1:], keep_keys=True)
+    assert is_new.tolist() == [True]
+    assert store.find(both).tolist() == [1, 2]
+    assert len(store.all_keys()[1]) == 2
+
+
 def test_groups_in_one_place_are_told_apart(device: torch.device) -> None:
     store = KeyStore(4, device, EventLog(False))
     digest, blocks = crowded(0), torch.tensor([1, 2], device=device)

@@ -9,7 +9,7 @@ import torch
 
 from pagedkv.conformance.subjects import SubjectUnavailable
 from pagedkv.conformance.torch_subject import torch_subject
-from pagedkv.impl import KVCacheManager
+from pagedkv.impl import BlockPool, KVCacheManager
 from pagedkv.spec import (
     Request,
     UnsupportedError,
@@ -61,6 +61,16 @@ def test_a_long_digest_is_refused_and_changes_nothing(
 def test_without_a_cache_nobody_asks_how_long_a_digest_is(named_at_length: Request) -> None:
     manager: KVCacheManager = hybrid(load("impl"), enable_caching=False)
     assert manager.allocate_slots(named_at_length, 20) is not None
+
+
+def test_more_blocks_than_ids_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="num_gpu_blocks is 2147483648, not up to 2147483647"):
+        BlockPool(2**31, True, UNIT, device="meta")
+
+
+def test_a_device_that_answers_nothing_is_none() -> None:
+    with pytest.raises(SubjectUnavailable, match="no device 'meta'"):
+        torch_subject("meta")
 
 
 @pytest.mark.parametrize("name", ["nonsense", "cuda:99", "meta:x"])

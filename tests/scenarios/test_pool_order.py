@@ -51,6 +51,29 @@ def test_a_block_that_is_taken_again_loses_its_keys(side: ModuleType) -> None:
     assert pool.get_cached_block(owner.block_hashes[0], [ATTENTION]) is None
 
 
+def test_a_block_that_is_held_twice_at_once_leaves_the_queue_once(side: ModuleType) -> None:
+    pool = side.BlockPool(num_gpu_blocks=6, enable_caching=True, hash_block_size=UNIT)
+    block = pool.blocks[3]
+    pool.touch([block, pool.null_block, block])
+    assert (block.ref_cnt, pool.get_num_free_blocks()) == (2, 4)
+    pool.free_blocks([block])
+    assert drain(pool) == [1, 2, 4, 5]
+
+
+def test_a_block_that_is_evicted_twice_at_once_loses_its_keys_once(side: ModuleType) -> None:
+    manager = hybrid(side, num_blocks=9)
+    owner = publish(manager, "owner", words(10))
+    manager.evict_blocks([1, 2, 1])
+    assert manager.snapshot().index == {}
+    others = [publish(manager, f"other {n}", words(4, first=200 * n)) for n in (1, 2)]
+    for other in others:
+        (key,) = other.block_hashes
+        (holder,) = manager.block_pool.get_cached_block(key, [ATTENTION])
+        assert holder.block_id == table(manager, other.request_id, ATTENTION)[0]
+    assert len(manager.snapshot().index) == 4
+    assert manager.get_computed_blocks(request("again", [*owner.all_token_ids, 0]))[1] == 0
+
+
 def test_freeing_a_stranger_has_no_effect(side: ModuleType) -> None:
     manager = hybrid(side, num_blocks=9)
     gone = publish(manager, "gone", words(3, first=700))

@@ -42,6 +42,17 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
     return Request(name, list(range(num_tokens)), block_hasher=get_request_block_hasher(2, sha256))
 
 
+def named(judged: Any, owner: Request, block_ids: tuple[int, ...], *arguments: int) -> None:
+    """Ask the pool to name these blocks."""
+    pool = judged.block_pool
+    pool.cache_full_blocks(owner, [pool.blocks[i] for i in block_ids], *arguments)
+
+
+def partly_named(judged: Any, owner: Request, group: int) -> None:
+    """Ask the pool to name a block by its first half."""
+    judged.block_pool.cache_partial_block(owner, judged.block_pool.blocks[5], 2, group, 4)
+
+
 @pytest.mark.parametrize(
     ("make", "clause", "kind"),
     [
@@ -162,19 +173,48 @@ def test_a_deployment_is_refused(
             "Allocate/fits_the_hit",
         ),
         (lambda m, r: m.evict_blocks({1, 9}), "Pool/evict_takes_keys"),
-        (lambda m, r: m.block_pool.free_blocks([m.block_pool.blocks[1]]), "Pool/freed_once_per_holder"),
+        (lambda m, r: m.block_pool.free_blocks([m.block_pool.blocks[8]]), "Pool/freed_once_per_holder"),
         (lambda m, r: m.block_pool.get_new_blocks(9), "Pool/never_more_than_free"),
         (lambda m, r: m.block_pool.get_new_blocks(-1), "Pool/never_more_than_free"),
+        (lambda m, r: m.allocate_slots(r, 2**63), "Allocate/asks_for_something"),
+        (lambda m, r: m.remove_skipped_blocks("held", "x"), "Allocate/skipped_are_freed"),
+        (lambda m, r: m.remove_skipped_blocks("held", 2**70, 6), "Allocate/skipped_are_freed"),
+        (lambda m, r: m.remove_skipped_blocks("held", 2, -1), "Allocate/skipped_are_freed"),
+        (lambda m, r: m.record_blocks_for_zeroing("held", "4"), "Allocate/lists_new_blocks"),
+        (lambda m, r: m.record_blocks_for_zeroing("held", -4), "Allocate/lists_new_blocks"),
+        (lambda m, r: named(m, r, (5, 6), 0, 2, 4, 2**32), "Index/promotion"),
+        (lambda m, r: named(m, r, (5, 6), 0, 2, 4, -1), "Index/promotion"),
+        (lambda m, r: named(m, r, (5, 5), 0, 2, 2, 0), "Index/promotion"),
+        (lambda m, r: named(m, r, (5, 6), 0, 3, 2, 0), "Index/promotion"),
+        (lambda m, r: partly_named(m, r, 2**32), "Index/promotion"),
+        (lambda m, r: partly_named(m, r, -1), "Index/promotion"),
     ],
 )
 def test_a_call_is_refused_and_changes_nothing(
     call: Callable[[Any, Request], object], clause: str, side: ModuleType
 ) -> None:
     judged, asked = manager(side), request()
+    assert judged.allocate_slots(request(name="held"), 6) is not None
     before = judged.snapshot()
     with pytest.raises(PreconditionError) as refusal:
         call(judged, asked)
     assert getattr(refusal.value, "clause").id == clause  # noqa: B009
+    assert judged.snapshot() == before
+
+
+@pytest.mark.parametrize("field", ["num_computed_tokens", "num_in_flight_tokens", "shared_prefix_boundary"])
+@pytest.mark.parametrize("value", [-1, 2**63, 1.5, None, "x"])
+def test_what_a_scheduler_notes_of_a_request_is_a_number_of_tokens(
+    field: str, value: object, side: ModuleType
+) -> None:
+    judged, held, asked = manager(side), request(name="held"), request()
+    assert judged.allocate_slots(held, 6) is not None
+    before = judged.snapshot()
+    for one in (held, asked):
+        setattr(one, field, value)
+        for call in (judged.allocate_slots, judged.cache_blocks):
+            with pytest.raises(ValuePreconditionError, match=f"{field} is {value!r}, not a whole number"):
+                call(one, 1)
     assert judged.snapshot() == before
 
 
@@ -186,6 +226,9 @@ def test_usage_is_the_held_share_of_the_blocks_beside_null(side: ModuleType) -> 
     pool.free_blocks(taken)
     assert pool.get_usage() == 0.0
     assert side.BlockPool(1, True, 2).get_usage() == 0.0
+    odd = side.BlockPool(52, True, 2)
+    odd.get_new_blocks(6)
+    assert odd.get_usage() == 6 / 51
 
 
 def test_a_hit_is_for_a_request_that_has_nothing_yet(side: ModuleType) -> None:

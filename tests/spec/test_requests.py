@@ -256,6 +256,20 @@ def test_refuses_items_that_cannot_be() -> None:
         Request("r", range(9), mm_features=[fits, too_long])
 
 
+@pytest.mark.parametrize("lengths", [(32, 64, 32), (32, 32, 16), (64, 32, 32)])
+def test_digests_of_one_request_have_one_length(lengths: tuple[int, ...]) -> None:
+    def hasher(request: Request) -> list[BlockHash]:
+        known = len(request.block_hashes)
+        return [BlockHash(bytes(n)) for n in lengths[known : request.num_tokens // 4]]
+
+    with pytest.raises(ValueError, match="block_hasher answers digests of"):
+        Request("r", range(12), block_hasher=hasher)
+    request = Request("r", range(7), block_hasher=hasher)
+    with pytest.raises(ValueError, match="block_hasher answers digests of"):
+        request.append_output_token_ids(range(5))
+    assert (request.num_tokens, len(request.block_hashes)) == (7, 1)
+
+
 def test_a_failed_append_changes_nothing() -> None:
     failing = False
 

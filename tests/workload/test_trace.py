@@ -54,7 +54,7 @@ def test_made_conversations_go_on_from_what_was_said() -> None:
 
 BAD = [
     ("no JSON", "the line is not JSON (Expecting value at character 1)"),
-    ('{"timestamp": 1' + 5000 * "0" + "}", "the line is not JSON (Exceeds the limit"),
+    ('{"timestamp": 1' + 5000 * "0" + "}", "the line has a number of thousands of digits"),
     (100_000 * "[", "the line is"),
     ([GOOD], "the line is a list of 1, and it has to be an object with timestamp, input_length"),
     ({**{k: v for k, v in GOOD.items() if k != "hash_ids"}}, "an object without `hash_ids`"),
@@ -83,9 +83,16 @@ def test_a_wrong_line_is_refused_with_its_number(tmp_path: Path, line: object, r
     assert rule in str(refusal.value)
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    path = file(tmp_path, GOOD)
+    expected = read_requests(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_requests(path) == expected
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "trace.jsonl").write_bytes(b"\xff\n")
-    with pytest.raises(BadWorkload, match="line 1: the line is not JSON"):
+    with pytest.raises(BadWorkload, match=r"line 1: the line is not JSON \(not UTF-8 at byte 1\)"):
         read_requests(tmp_path / "trace.jsonl")
 
 
