@@ -9,7 +9,7 @@ from hypothesis.strategies import DrawFn, composite, integers, lists, none, samp
 from pagedkv.conformance.loop import LoopState
 from pagedkv.conformance.worlds import random_world
 from pagedkv.impl import KVCacheManager
-from pagedkv.spec import BlockHashWithGroupId, Request, Snapshot, World
+from pagedkv.spec import BlockHashWithGroupId, Request, RequestStatus, Snapshot, World
 
 from .lives import manager_of, requests_of, twin_of
 
@@ -67,8 +67,14 @@ def worlds(draw: DrawFn, mix: str, enable_caching: bool) -> tuple[World, Random]
     rng = Random(draw(integers(0, 2**32 - 1)))
     world = random_world(rng, (mix,))
     num_blocks = max(8, world.num_blocks * draw(sampled_from((2, 3, 4, 6, 12))) // 4)
+    options = replace(world.options, watermark_percent=rng.choice((0, 0, 10, 30)))
     return replace(
-        world, max_requests=6, num_blocks=num_blocks, enable_caching=enable_caching, events=True
+        world,
+        max_requests=6,
+        num_blocks=num_blocks,
+        enable_caching=enable_caching,
+        events=True,
+        options=options,
     ), rng
 
 
@@ -80,6 +86,7 @@ def plans(draw: DrawFn, state: LoopState, rng: Random) -> Plan:
         known = [request for request in known if state.lives[request.request_id].is_running]
     for request in known:
         request.num_in_flight_tokens = rng.choice((0, 0, min(2, request.num_computed_tokens)))
+        request.status = rng.choice((RequestStatus.RUNNING, RequestStatus.RUNNING, RequestStatus.WAITING))
     # Mostly everybody once, as in a step.
     again = draw(lists(integers(0, 5), max_size=2)) if known and draw(integers(0, 3)) == 3 else []
     chosen = rng.sample(range(len(known)), len(known)) + [i % len(known) for i in again]
@@ -113,6 +120,8 @@ def traits(
         "one is refused before one that is served": served != sorted(served, reverse=True),
         "tokens are appended": any(step.tokens or ()),
         "steps are in flight": any(request.num_in_flight_tokens for request in step.requests),
+        "the watermark holds for one with a table": bool(world.options.watermark_percent)
+        and any(r.status is RequestStatus.WAITING and r.request_id in before.tables for r in step.requests),
         "nothing is cached": not world.enable_caching,
         "hits are given up for EAGLE": bool(world.eagle_groups),
         "hits end inside blocks": world.is_fine_grained,

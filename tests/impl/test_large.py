@@ -61,6 +61,7 @@ def test_a_million_tokens_are_cached_found_evicted_by_use_and_reset(manager: KVC
     blocks, hit, _ = manager.get_computed_blocks(newcomer)
     assert hit == TOKENS // BLOCK * BLOCK > MILLION
     assert list(blocks.get_block_ids()[0]) == table[:-1]
+    assert pool.blocks[table[-2]].block_hash_num_tokens == hit
     shorter = long_request("shorter", BLOCK * 9000)
     blocks, hit, _ = manager.get_computed_blocks(shorter)
     assert (hit, list(blocks.get_block_ids()[0])) == (BLOCK * 8999, table[:8999])
@@ -77,6 +78,9 @@ def test_a_million_tokens_are_cached_found_evicted_by_use_and_reset(manager: KVC
     manager.free(other)
     assert manager.allocate_slots(newcomer, TOKENS + 1 - hit, hit, blocks) is not None
     assert manager.get_block_ids("newcomer")[0][: width - 391] == table[: width - 391]
+    assert (
+        pool.queued().sort().values.tolist() == (pool.ref_counts[1:] == 0).nonzero().view(-1).add(1).tolist()
+    )
     manager.free(newcomer)
     assert manager.reset_prefix_cache()
     assert manager.get_computed_blocks(shorter)[1] == 0
