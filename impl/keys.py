@@ -276,11 +276,11 @@ class KeyStore:
         """The keys of these rows as bytes."""
         keys = self.keys
         columns = (keys.length[rows], keys.group[rows], keys.num_tokens[rows])
-        digests = keys.digest[rows].contiguous().view(torch.uint8).view(len(rows), _MAX_DIGEST)
+        digests = keys.digest[rows].cpu().numpy().tobytes()
         return tuple(
-            Key(make_block_hash_with_group_id(BlockHash(bytes(digest[:length])), group), num_tokens)
-            for digest, length, group, num_tokens in zip(
-                digests.tolist(), *(column.tolist() for column in columns), strict=True
+            Key(make_block_hash_with_group_id(BlockHash(digests[at : at + length]), group), num_tokens)
+            for at, length, group, num_tokens in zip(
+                range(0, len(digests), _MAX_DIGEST), *(column.tolist() for column in columns), strict=True
             )
         )
 

@@ -6,7 +6,7 @@ from pagedkv.spec import BlockHash, BlockHashWithGroupId, Snapshot, make_block_h
 from pagedkv.spec.snapshot import CopyName, HandOffName, Marks
 
 from .coordinator import KVCacheCoordinator
-from .layout import DIGEST_WORDS
+from .layout import DIGEST_WORDS, Tables
 from .ledger import WITHDRAWN, Ledger
 
 
@@ -15,6 +15,8 @@ def snapshot_of(coordinator: KVCacheCoordinator) -> Snapshot[BlockHashWithGroupI
     pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
     names = {row: request_id for request_id, row in (ledger.gone | ledger.rows).items()}
     by_block, index = pool.keys.all_keys()
+    rows = [_rows_of(m.tables) for m in managers]
+    num_cached = [m.tables.num_cached.tolist() for m in managers]
     by_group = sorted(ledger.copies.rows.tolist(), key=lambda entry: entry[0])
     pins: dict[str, tuple[int, ...]] = {}
     for row, block in ledger.pins.rows.tolist():
@@ -24,10 +26,8 @@ def snapshot_of(coordinator: KVCacheCoordinator) -> Snapshot[BlockHashWithGroupI
         keys=tuple(tuple(key.name for key in keys) for keys in by_block),
         queue=tuple(pool.queued().tolist()),
         index=index,
-        tables={r: tuple(tuple(m.row(row).tolist()) for m in managers) for r, row in ledger.rows.items()},
-        num_cached={
-            r: tuple(int(m.tables.num_cached[row]) for m in managers) for r, row in ledger.rows.items()
-        },
+        tables={r: tuple(of_group[row] for of_group in rows) for r, row in ledger.rows.items()},
+        num_cached={r: tuple(of_group[row] for of_group in num_cached) for r, row in ledger.rows.items()},
         copies=tuple(CopyName(*entry) for entry in by_group),
         hand_offs=tuple(
             HandOffName(names[row], group, block, num_tokens)
@@ -41,6 +41,12 @@ def snapshot_of(coordinator: KVCacheCoordinator) -> Snapshot[BlockHashWithGroupI
             tuple(ledger.new.rows[ledger.new.rows[:, 0] == m.kv_cache_group_id, 1].tolist()) for m in managers
         ),
     )
+
+
+def _rows_of(tables: Tables) -> list[tuple[int, ...]]:
+    """The entries of each row."""
+    lengths = tables.length.tolist()
+    return [tuple(row[:length]) for row, length in zip(tables.blocks.tolist(), lengths, strict=True)]
 
 
 def _marks(
@@ -60,8 +66,8 @@ def _marks(
         group, row, block, _, length = entry[:5]
         key = make_block_hash_with_group_id(BlockHash(bytes(digest[:length])), group)
         published[group].add((names[row], block, key))
+    boundaries = [m.tables.named_partial.tolist() for m in managers]
     named = tuple(
-        {r: boundary for r, row in ledger.rows.items() if (boundary := int(m.tables.named_partial[row]))}
-        for m in managers
+        {r: of_group[row] for r, row in ledger.rows.items() if of_group[row]} for of_group in boundaries
     )
     return Marks(tuple(map(frozenset, filled)), tuple(map(frozenset, published)), named)

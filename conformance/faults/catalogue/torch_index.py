@@ -59,6 +59,20 @@ FAULTS = (
         mixes=_MANY_STATES,
     ),
     PlantedFault(
+        "torch-half-a-digest-compared",
+        "Two keys whose digests agree in their first 16 bytes are taken for one.",
+        "an index that compares less than the whole key answers with another prefix",
+        Patch(
+            "impl/ops/fixed.py",
+            "(keys.digest[rows] == digest).all(-1)",
+            "(keys.digest[rows] == digest)[..., :2].all(-1)",
+        ),
+        (hit.LONGEST, index.BOTH_WAYS),
+        SPREAD,
+        _NOT_FOUND,
+        mixes=_MANY_STATES,
+    ),
+    PlantedFault(
         "torch-search-ends-in-the-first-bucket",
         "A search does not go on where its bucket has overflowed.",
         "what does not fit is put elsewhere and looked for here",
