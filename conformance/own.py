@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from pagedkv.spec import Snapshot, World, init_none_hash, require, sha256
-from pagedkv.spec.clauses import Clause, allocation
+from pagedkv.spec.clauses import Clause, allocation, copies, events
 from pagedkv.spec.clauses import hit as hit_clauses
 from pagedkv.spec.event_names import EventName
 from pagedkv.spec.life import Life
@@ -196,8 +196,17 @@ class OwnInstance:
         self.manager.step()
 
     def take_copies(self) -> list[tuple[int, int]]:
-        copies = self.manager.copies() if hasattr(self.manager, "copies") else ()
-        return [(src, dst) for src, dst in copies]
+        if not hasattr(self.manager, "copies"):
+            return []
+        answer = self.manager.copies()
+        pairs = self._ids_in(answer)
+        require(
+            pairs is not None and all(len(pair) == 2 for pair in pairs),
+            copies.DRAINED_IN_ORDER,
+            f"copies answered {answer!r}: it has to be (source, destination) for each copy, as ids from 0 to "
+            f"{self.world.num_blocks - 1}",
+        )
+        return [(src, dst) for src, dst in pairs or ()]
 
     def release(self) -> None:
         """The manager keeps the ends of its copies itself."""
@@ -217,8 +226,13 @@ class OwnInstance:
     def snapshot(self) -> Snapshot[KeyName] | None:
         if not hasattr(self.manager, "snapshot"):
             return None
-        state: Snapshot[Any] = self.manager.snapshot()
-        return state.renamed(self._requests.names.key_name)
+        state = self.manager.snapshot()
+        if not isinstance(state, Snapshot):
+            raise TypeError(
+                f"snapshot answered a {type(state).__name__}: it has to be a pagedkv.spec.Snapshot"
+            )
+        renamed: Snapshot[KeyName] = state.renamed(self._requests.names.key_name)
+        return renamed
 
     def keyed(self, blocks: Collection[int]) -> None:
         """The least interface of a manager tells keys in a snapshot only."""
@@ -229,23 +243,29 @@ class OwnInstance:
     def take_events(self) -> tuple[EventName, ...] | None:
         if not self.world.events or not hasattr(self.manager, "events"):
             return None
-        return tuple(neutral_events(self.world, self.manager.events(), self._requests.names.key_name))
+        answer = self.manager.events()
+        told = f"events answered {answer!r}: it has to be what was announced since it was asked last"
+        require(isinstance(answer, Iterable), events.TAKEN_ONCE, told)
+        return tuple(neutral_events(self.world, answer, self._requests.names.key_name))
 
     def copy(self) -> "OwnInstance":
         raise NotImplementedError
 
     def _rows(self, method: str, clause: Clause, blocks: Any) -> Rows:
         """The blocks that a method answered. Refuses what cannot be ids of the pool, per group."""
-        most = self.world.num_blocks - 1
-        mix = mix_of(self.world)
-        parts = tuple(blocks) if isinstance(blocks, Iterable) else ()
+        rows = self._ids_in(blocks)
+        require(
+            rows is not None and len(rows) == len(self.world.groups),
+            clause,
+            f"{method} answered {blocks!r} as blocks: it has to be a row of ids from 0 to "
+            f"{self.world.num_blocks - 1} for each group of {mix_of(self.world)}",
+        )
+        return rows or ()
+
+    def _ids_in(self, answer: Any) -> Rows | None:
+        """Rows of ids of the pool; None if the answer is no such thing."""
+        parts = tuple(answer) if isinstance(answer, Iterable) else (None,)
         rows = tuple(tuple(row) for row in parts if isinstance(row, Iterable))
         ids = [block for row in rows for block in row]
-        require(
-            len(rows) == len(parts) == len(self.world.groups)
-            and all(type(block) is int and 0 <= block <= most for block in ids),
-            clause,
-            f"{method} answered {blocks!r} as blocks: it has to be a row of ids from 0 to {most} for each "
-            f"group of {mix}",
-        )
-        return rows
+        are_ids = all(type(block) is int and 0 <= block < self.world.num_blocks for block in ids)
+        return rows if len(rows) == len(parts) and are_ids else None

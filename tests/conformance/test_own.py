@@ -1,6 +1,8 @@
 """What a manager with the least interface may answer, and how it is told what it may not."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +10,10 @@ import pytest
 from examples.own_manager import OwnManager
 from pagedkv.conformance.judge import Bout
 from pagedkv.conformance.own import subject_of_factory
-from pagedkv.conformance.subjects import Subject
+from pagedkv.conformance.subjects import Subject, SubjectUnavailable
 from pagedkv.invariants.breach import Breach
 from pagedkv.spec import Request, World
-from pagedkv.spec.moves import Admit, BeginPass, Submit
+from pagedkv.spec.moves import Admit, BeginPass, EndPass, Submit
 from pagedkv.spec.world import Group, Prompt
 
 WORLD = World((Group("full", 2),), 6, 2, (Prompt((7, 8, 9), 3),), 1, 4)
@@ -72,6 +74,38 @@ def test_what_is_no_answer_is_told_with_what_it_has_to_be(
     assert breach.clause.id == clause
     assert breach.because.startswith("raised PreconditionError: ")
     assert breach.because.endswith(because)
+
+
+NO_COPIES: tuple[Any, ...] = (
+    *(None, 3),
+    *([1], [(1,)], [(1, 2, 3)], [(1, 6)], [(-1, 2)], ["12"], [(1, None)]),
+)
+COPIES = "copies answered {!r}: it has to be (source, destination) for each copy, as ids from 0 to 5"
+EVENTS = "events answered {!r}: it has to be what was announced since it was asked last"
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "clause", "because"),
+    [
+        *(("copies", answer, "Copy/drained_in_order", COPIES) for answer in NO_COPIES),
+        *(("events", answer, "Events/taken_once", EVENTS) for answer in NO_COPIES[:2]),
+    ],
+)
+def test_what_is_told_at_the_end_of_a_pass_is_told_in_its_form(
+    method: str, answer: Any, clause: str, because: str
+) -> None:
+    bout = Bout(replace(WORLD, events=True), answering(method, lambda world: answer))
+    moves = (Submit("r0", 0), BeginPass(), Admit("r0", 4), EndPass())
+    breach = next(breach for move in moves for breach in bout.play(move))
+    assert breach.clause.id == clause
+    assert breach.because == f"raised PreconditionError: {clause}: {because.format(answer)}"
+
+
+@pytest.mark.parametrize("answer", [None, {}])
+def test_a_state_has_the_form_of_states(answer: object) -> None:
+    told = f"snapshot answered a {type(answer).__name__}: it has to be a pagedkv.spec.Snapshot"
+    with pytest.raises(SubjectUnavailable, match=re.escape(told)):
+        Bout(WORLD, answering("snapshot", lambda world: answer))
 
 
 def test_a_factory_says_which_mixes_it_manages() -> None:
