@@ -32,19 +32,13 @@ def refuse_uncovered(**arguments: tuple[object, object]) -> None:
         require(given == covered, config.COVERED, f"{name} is {given!r}", UnsupportedError)
 
 
-def check_whole(clause: NamedClause, least: int, **values: object) -> None:
-    """Refuse each value that is no whole number of at least ``least``, or none that fits into 64 bits."""
+def check_whole(clause: NamedClause, least: int, most: int = _MOST, /, **values: object) -> None:
+    """Refuse each value that is no whole number from ``least`` to ``most``, of 64 bits if nothing is said."""
     for name, value in values.items():
         require(
-            isinstance(value, int) and value >= least,
+            isinstance(value, int) and least <= value <= most,
             clause,
-            f"{name} is {value!r}, not a whole number of at least {least}",
-            ValuePreconditionError,
-        )
-        require(
-            isinstance(value, int) and value <= _MOST,
-            clause,
-            f"{name} is {value!r}, not a whole number of at most {_MOST}",
+            f"{name} is {value!r}, not a whole number from {least} to {most}",
             ValuePreconditionError,
         )
 
@@ -63,15 +57,11 @@ def check_progress(request: Request) -> None:
 def check_processed(processed_computed_tokens: int, num_prompt_tokens: int | None) -> None:
     """Refuse what says up to where entries may go and is no number of tokens.
 
-    Steps in flight of a request that begins again may be more than what is computed.
+    Of a request that begins again more may be in flight than is computed.
     """
-    require(
-        isinstance(processed_computed_tokens, int) and abs(processed_computed_tokens) <= _MOST,
-        allocation.SKIPPED_ARE_FREED,
-        f"processed_computed_tokens is {processed_computed_tokens!r}, not a whole number of 64 bits",
-        ValuePreconditionError,
-    )
-    check_whole(allocation.SKIPPED_ARE_FREED, 0, num_prompt_tokens=num_prompt_tokens or 0)
+    clause = allocation.SKIPPED_ARE_FREED
+    check_whole(clause, -_MOST, processed_computed_tokens=processed_computed_tokens)
+    check_whole(clause, 0, num_prompt_tokens=0 if num_prompt_tokens is None else num_prompt_tokens)
 
 
 def check_naming(
@@ -81,9 +71,7 @@ def check_naming(
 
     Refuses to name more blocks than there are, one of them twice, or for what is no group.
     """
-    check_whole(index.PROMOTION, 0, kv_cache_group_id=kv_cache_group_id)
-    told = f"kv_cache_group_id is {kv_cache_group_id}, not below {_MOST_GROUPS}"
-    require(kv_cache_group_id < _MOST_GROUPS, index.PROMOTION, told, ValuePreconditionError)
+    check_whole(index.PROMOTION, 0, _MOST_GROUPS - 1, kv_cache_group_id=kv_cache_group_id)
     ids = list(ids_of(blocks[start:end]))
     held = [block_id for block_id in ids if block_id]
     require(

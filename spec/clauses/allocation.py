@@ -50,8 +50,8 @@ WATERMARK = Clause(
 LISTS_NEW_BLOCKS = Clause(
     "Allocate/lists_new_blocks",
     "Where the worker zeroes, each block that a group of attention hands out is listed once, in order; one "
-    "that an asynchronous load fills is not, unless the load fails: then it is recorded again, from a "
-    "block boundary on.",
+    "that an asynchronous load fills is not, unless the load fails: then it is recorded again, from a block "
+    "boundary on.",
     "0.1",
 )
 ENCODER_ONCE = Clause(
@@ -70,8 +70,8 @@ HITS_BEFORE_NEW = Clause(
 )
 ANSWERS_NEW_ENTRIES = Clause(
     "Allocate/answers_new_entries",
-    "The answer has, per group, the private block of the request's own hit and every entry appended to "
-    "its row, and nothing for an entry that moved away.",
+    "The answer has, per group, the private block of the request's own hit and every entry appended to its "
+    "row, and nothing for an entry that moved away.",
     "0.1",
 )
 TABLES_APPEND_ONLY = Clause(
@@ -81,16 +81,16 @@ TABLES_APPEND_ONLY = Clause(
 )
 COVERS_THE_TOKENS = Clause(
     "Allocate/covers_the_tokens",
-    "After a call the tables have a place for all that its step reads and writes: attention for each such"
-    " position, a mamba group for the state before the first token, after the last, and for its "
-    "speculative successors.",
+    "After a call the tables have a place for all that its step reads and writes: attention for each such "
+    "position, a mamba group for the state before the first token, after the last, and for its speculative "
+    "successors.",
     "0.1",
 )
 HOLDS_NO_MORE = Clause(
     "Allocate/holds_no_more",
     "A request holds no more blocks than its tokens need: windows and chunks none before what the step "
-    "reads, a reference window none in its gap but those of its hit until the next call, a mamba group "
-    "the state it starts from, the running one and the speculative ones.",
+    "reads, a reference window none in its gap but those of its hit until the next call, a mamba group the "
+    "state it starts from, the running one and the speculative ones.",
     "0.1",
 )
 FULL_BLOCKS_BECOME_KEYS = Clause(
@@ -109,10 +109,10 @@ KEYS_BEFORE_THE_GAP = Clause(
 )
 PARTIAL_PROMPT_END = Clause(
     "Cache/partial_prompt_end",
-    "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per "
-    "holding: in attention by the first call that reaches it, for a state only when the chunk ends on it. A "
-    "request that goes on with a longer prompt has that prompt's end from then on; in attention the next "
-    "call names it even if the keys have passed it.",
+    "With fine-grained hits the prompt's last unit boundary inside a block becomes a key once per holding: "
+    "in attention by the first call that reaches it, for a state only when the chunk ends on it. A request "
+    "that goes on with a longer prompt has that prompt's end from then on; in attention the next call names "
+    "it even if the keys have passed it.",
     "0.1",
 )
 RESEND_BOUNDARIES = Clause(
@@ -123,7 +123,7 @@ RESEND_BOUNDARIES = Clause(
 )
 COMMON_PREFIX = Clause(
     "Cache/common_prefix",
-    "With caching on, common prefix blocks of full attention are the leading blocks that every request "
-    "with a table holds; other kinds have none.",
+    "With caching on, common prefix blocks of full attention are the leading blocks that every request with "
+    "a table holds; other kinds have none.",
     "0.1",
 )

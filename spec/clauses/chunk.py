@@ -4,8 +4,8 @@ from .clause import Clause
 
 ENDS_ON_A_STATE = Clause(
     "Chunk/ends_on_a_state",
-    "A chunk of prefill in a model with aligned states ends where a state is kept: on a block boundary, "
-    "at the prompt's partial entry, at a junction, or at the end of the prefill; where rejected drafts have "
+    "A chunk of prefill in a model with aligned states ends where a state is kept: on a block boundary, at "
+    "the prompt's partial entry, at a junction, or at the end of the prefill; where rejected drafts have "
     "had states, on the next block boundary.",
     "0.1",
 )

@@ -23,8 +23,8 @@ REMOVED_WHEN_GONE = Clause(
 PARENTS_KNOWN = Clause(
     "Events/parents_known",
     "The parent of a stored key is the prefix before its block, and is named exactly when it is among the "
-    "keys announced and not removed: keys can outlive that prefix, or come without it where blocks are "
-    "left out, and a consumer has no place for what hangs on a prefix that it was never told of.",
+    "keys announced and not removed: keys can outlive that prefix, or come without it where blocks are left "
+    "out, and a consumer has no place for what hangs on a prefix that it was never told of.",
     "0.1",
 )
 TELLS_THE_BLOCK = Clause(
@@ -35,8 +35,8 @@ TELLS_THE_BLOCK = Clause(
 )
 IN_ORDER = Clause(
     "Events/in_order",
-    "Events come in the order of what happened: in one operation what a group loses makes room for what "
-    "it stores, and is told first. Among removals that follow each other the order is free.",
+    "Events come in the order of what happened: in one operation what a group loses makes room for what it "
+    "stores, and is told first. Among removals that follow each other the order is free.",
     "0.1",
 )
 CLEARED_BY_RESET = Clause(

@@ -17,7 +17,6 @@ EVERY_FULL_UNIT = Clause(
 CANONICAL = Clause(
     "Hash/canonical",
     "A hash is a function of the canonical bytes of parent, tokens and extra keys, and these bytes can be "
-    "read "
-    "back in one way only.",
+    "read back in one way only.",
     "0.1",
 )

@@ -19,8 +19,8 @@ BLOCKS_COVER_IT = Clause(
 LONGEST = Clause(
     "Hit/longest",
     "A hit is the longest prefix that every group can answer: by a key for each block that the next step "
-    "reads. That is every block in full attention, those in the window or chunk of the next token, or the"
-    " one state at the end.",
+    "reads. That is every block in full attention, those in the window or chunk of the next token, or the "
+    "one state at the end.",
     "0.1",
 )
 EAGLE_DROPS_ONE = Clause(
@@ -37,9 +37,8 @@ JUNCTION = Clause(
 )
 DIVERGENT = Clause(
     "Hit/divergent",
-    "For a connector each kind is asked alone: if none is deeper than full attention, its hit is reported"
-    " and whether another lags; otherwise, and where there is no full attention or no state, the common "
-    "hit.",
+    "For a connector each kind is asked alone: if none is deeper than full attention, its hit is reported "
+    "and whether another lags; otherwise, and where there is no full attention or no state, the common hit.",
     "0.1",
 )
 READ_ONLY = Clause("Hit/read_only", "A lookup, a view of blocks and a truncation change nothing.", "0.1")

@@ -11,24 +11,21 @@ BOTH_WAYS = Clause(
 LONGEST_HOLDER_ANSWERS = Clause(
     "Index/longest_holder_answers",
     "A lookup answers with the block that has held the key longest, and with nothing if one of the groups "
-    "asked "
-    "holds it nowhere.",
+    "asked holds it nowhere.",
     "0.1",
 )
 PROMOTION = Clause(
     "Index/promotion",
     "A block with keys takes a longer prefix as its primary key. Where blocks only grow (attention) the "
-    "earlier "
-    "keys stay true and stay; where they are overwritten (states) they are false now and go first. A full "
-    "key "
-    "for a block whose primary covers as much already is refused.",
+    "earlier keys stay true and stay; where they are overwritten (states) they are false now and go first. "
+    "A full key for a block whose primary covers as much already is refused, and so is a key of no group, "
+    "or one for a block that the same call names twice.",
     "0.1",
 )
 PARTIAL_ENTRY = Clause(
     "Index/partial_entry",
-    "A block may be named by a unit boundary inside it, as its primary key if it has none or a shorter "
-    "one, else "
-    "as a secondary; a length that is not such a boundary, or not hashed yet, is refused.",
+    "A block may be named by a unit boundary inside it, as its primary key if it has none or a shorter one, "
+    "else as a secondary; a length that is not such a boundary, or not hashed yet, is refused.",
     "0.1",
 )
 MOVE_TAKES_ALL = Clause(

@@ -5,8 +5,7 @@ from .clause import Clause
 COUNT_IS_HOLDERS = Clause(
     "Pool/count_is_holders",
     "A block's reference count is the number of its holders: entries of tables, ends of copies that are "
-    "queued "
-    "or not yet released, and pins of hand-offs.",
+    "queued or not yet released, and pins of hand-offs.",
     "0.1",
 )
 QUEUED_WHEN_UNHELD = Clause(
@@ -16,9 +15,8 @@ QUEUED_WHEN_UNHELD = Clause(
 )
 TAKEN_FROM_THE_FRONT = Clause(
     "Pool/taken_from_the_front",
-    "Blocks are taken from the front of the free queue, which starts in the order of ids; a taken block "
-    "has one "
-    "holder and no key.",
+    "Blocks are taken from the front of the free queue, which starts in the order of ids; a taken block has "
+    "one holder and no key.",
     "0.1",
 )
 NEVER_MORE_THAN_FREE = Clause(
@@ -29,10 +27,8 @@ NEVER_MORE_THAN_FREE = Clause(
 FREED_TAILS_FIRST = Clause(
     "Pool/freed_tails_first",
     "A free removes one holder from each block in the given order; blocks left without holder go to the "
-    "back of "
-    "the queue, but those without a key as one run to its front. A request's blocks are freed group by "
-    "group, "
-    "the last block of each first.",
+    "back of the queue, but those without a key as one run to its front. A request's blocks are freed group "
+    "by group, the last block of each first.",
     "0.1",
 )
 FREED_ONCE_PER_HOLDER = Clause(
@@ -47,15 +43,14 @@ TOUCHED_LEAVES_QUEUE = Clause(
 )
 EVICT_TAKES_KEYS = Clause(
     "Pool/evict_takes_keys",
-    "Evicting takes every key off the named blocks and frees nothing; an id outside the pool is refused "
-    "by name.",
+    "Evicting takes every key off the named blocks and frees nothing; an id outside the pool is refused by "
+    "name.",
     "0.1",
 )
 RESET_WHEN_IDLE = Clause(
     "Pool/reset_when_idle",
-    "Resetting the cache takes every key off every block, if nothing but null and sinks is held; "
-    "otherwise it "
-    "changes nothing and answers False.",
+    "Resetting the cache takes every key off every block, if nothing but null and sinks is held; otherwise "
+    "it changes nothing and answers False.",
     "0.1",
 )
 USAGE = Clause(

@@ -43,15 +43,15 @@ ARRIVES_ONCE = Clause(
 )
 NEVER_FITS = Clause(
     "Schedule/never_fits",
-    "A request that is longer than the model allows, or may need more blocks at a time than the pool has, is "
-    "refused when it arrives; no other is.",
+    "A request that is longer than the model allows, or may need more blocks at a time than the pool has, "
+    "is refused when it arrives; no other is.",
     "0.1",
 )
 ASKS_FOR_ALL = Clause(
     "Schedule/asks_for_all",
     "Each call asks for the places that draft models need beyond its tokens; an admission also for those of "
-    "what an encoder made and, where that is wanted, for room for all its tokens, and it says whether others "
-    "are scheduled in the pass.",
+    "what an encoder made and, where that is wanted, for room for all its tokens, and it says whether "
+    "others are scheduled in the pass.",
     "0.1",
 )
 VERIFIES_DRAFTS = Clause(

@@ -14,10 +14,10 @@ KEYS_TELL_THE_TRUTH = Clause(
 )
 STATES_OF_DRAFTS = Clause(
     "Worker/states_of_drafts",
-    "In every mode a step that verifies drafts writes the state after its last known token into the entry in "
-    "which its tokens end with the drafts, and that after each draft one entry further, each into a block of "
-    "its own. The request goes on from the state of its last right draft; the states at block boundaries "
-    "that its right tokens pass are put into the entries of these.",
+    "In every mode a step that verifies drafts writes the state after its last known token into the entry "
+    "in which its tokens end with the drafts, and that after each draft one entry further, each into a "
+    "block of its own. The request goes on from the state of its last right draft; the states at block "
+    "boundaries that its right tokens pass are put into the entries of these.",
     "0.1",
 )
 INVALID_LOADS = Clause(
@@ -36,14 +36,14 @@ WRITES_ALONE = Clause(
 )
 IN_FLIGHT_IS_HELD = Clause(
     "Worker/in_flight_is_held",
-    "A block that a dispatched step reads or writes is not free before that step is processed, and nobody is "
-    "given it.",
+    "A block that a dispatched step reads or writes is not free before that step is processed, and nobody "
+    "is given it.",
     "0.1",
 )
 TABLES_AGREE = Clause(
     "Worker/tables_agree",
-    "The append-only table that a worker keeps has the manager's block wherever the manager's entry is "
-    "not null.",
+    "The append-only table that a worker keeps has the manager's block wherever the manager's entry is not "
+    "null.",
     "0.1",
 )
 HAND_OFF_IS_THE_STATE = Clause(
