@@ -37,7 +37,7 @@ class Share(NamedTuple):
 def allocate(coordinator: KVCacheCoordinator, asked: Asked) -> list[Tensor] | None:
     """Places for the tokens of a call, after its hit and what others have computed.
 
-    Answers the new entries per group, or None if they do not fit now.
+    Answers the new entries per group, or None if they do not fit, or the hit is still being filled.
     """
     pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
     row = ledger.rows.get(asked.request.request_id, NOBODY)
@@ -142,9 +142,11 @@ def is_taken_by_others(manager: SingleTypeKVCacheManager, row: int) -> bool:
     published = ledger.published_for(row)
     blocks = published[published[:, 0] == group, 2].unique()
     blocks = blocks[ledger.filled_by(group, blocks, row)]
-    # Most are held once: only for the others all tables have to be looked through.
-    blocks = blocks[manager.block_pool.ref_counts[blocks] > 1]
+    # Most are held by nobody else: only for the others all tables have to be looked through.
+    is_held = row in ledger.rows.values()
+    blocks = blocks[manager.block_pool.ref_counts[blocks] > int(is_held)]
     if not len(blocks):
         return False
-    held = torch.isin(manager.tables.blocks.long(), blocks).any(1)
-    return bool(held[:row].any() or held[row + 1 :].any())
+    others = [other for other in ledger.rows.values() if other != row]
+    tables = manager.tables.blocks[torch.tensor(others, dtype=torch.int64, device=blocks.device)]
+    return bool(torch.isin(tables, blocks.to(torch.int32)).any())

@@ -9,7 +9,7 @@ from pagedkv.spec import Request
 from .calls import calls_of
 from .coordinator import KVCacheCoordinator
 from .layout import NOBODY
-from .naming import publish
+from .naming import num_naming_inside, publish
 from .ops.fixed import ragged
 
 Rows = Sequence[Sequence[int]]
@@ -55,7 +55,8 @@ def allocate_many(
     """Places for running requests, all in one go.
 
     None, with nothing changed, when the calls one by one would not just add up: when one is not running or
-    comes twice, not all fit, a partial entry moves, or a block without a key would be next to be taken.
+    comes twice, not all fit, a partial entry moves, a block without a key would be next to be taken, or two
+    name the inside of a block, which they may share.
     """
     pool, ledger, managers = coordinator.pool, coordinator.ledger, coordinator.single_type_managers
     rows = [ledger.rows.get(request.request_id, NOBODY) for request in requests]
@@ -71,6 +72,8 @@ def allocate_many(
         moves = (manager.tables.named_partial[calls.rows] > 0) & (not manager.keeps_keys)
         if bool(moves.any()) or not bool((pool.keys.has_keys(blocks) & pool.enable_caching).all()):
             return None
+    if publishes and num_naming_inside(coordinator, calls) > 1:
+        return None
 
     for manager, skip in zip(managers, skips, strict=True):
         manager.let_go(calls.rows, calls.num_processed, calls.num_prompt_tokens, skip)

@@ -1,6 +1,6 @@
 """Events on their way to a consumer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from pagedkv.spec import BlockHash, BlockRemoved, KVCacheEvent, Request, get_block_hash, get_group_id
 from pagedkv.spec.blocks import Key
@@ -31,7 +31,7 @@ class EventLog:
 
     def stored(
         self,
-        entries: Iterable[tuple[Request, int]],
+        entries: Sequence[tuple[Request, int]],
         unit: int,
         block_size: int,
         group: int,
@@ -41,7 +41,6 @@ class EventLog:
 
         ``find`` says which hashes the group has now, with all of them.
         """
-        entries = list(entries)
         starts = [(num_tokens - 1) // block_size * block_size for _, num_tokens in entries]
         parents = [
             request.block_hashes[start // unit - 1]

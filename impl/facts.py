@@ -1,4 +1,4 @@
-"""What a kind of group says of itself, without any state."""
+"""What a kind of group says of itself, without tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from .pool import BlockPool
 
 
 class Facts(ABC):
-    """Functions of numbers and specs."""
+    """Functions of numbers and specs, and of a pool where one is given."""
 
     keeps_keys: ClassVar[bool]
     """Whether blocks only grow, so that keys stay true while they are written on."""

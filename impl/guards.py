@@ -9,7 +9,7 @@ from pagedkv.spec.clauses import allocation
 from pagedkv.spec.deployment import check_hashes, check_progress, check_whole
 from pagedkv.spec.hashing import encode_token_ids
 
-from .keys import check_digests
+from .digests import check_digests
 from .layout import NOBODY
 from .pool import BlockPool
 from .single_type import SingleTypeKVCacheManager

@@ -1,13 +1,11 @@
 """The keys of all blocks, and the index that finds them."""
 
-from collections.abc import Sequence
 from dataclasses import fields
 
 import torch
 from torch import Tensor
 
 from pagedkv.spec import (
-    BlockHash,
     BlockHashWithGroupId,
     UnsupportedError,
     make_block_hash_with_group_id,
@@ -16,45 +14,20 @@ from pagedkv.spec import (
 from pagedkv.spec.blocks import Key
 from pagedkv.spec.clauses import config
 
+from .digests import digests_of
 from .events import EventLog
-from .layout import BUCKET, DIGEST_WORDS, NOBODY, Buckets, Keys, cloned
+from .layout import BUCKET, NOBODY, Buckets, Keys, cloned
 from .ops.fixed import Names, join_holders, leave_holders, names_of, put, same_name
 from .ops.index import find, insert, remove
 
 _FIRST_ROWS = 8
 _MAX_ROWS = 2**29
 """So that cells have int32 numbers."""
-_MAX_DIGEST = 8 * DIGEST_WORDS
 
 
 def _buckets_for(num_rows: int) -> int:
     """A power of two as ``num_rows`` is, by which the index is at most half full."""
     return 2 * num_rows // BUCKET
-
-
-def check_digests(hashes: Sequence[BlockHash]) -> None:
-    """Refuse digests that are longer than a row has room for. One of a hash function is like all others."""
-    longest = max(map(len, hashes), default=0)
-    require(
-        longest <= _MAX_DIGEST,
-        config.COVERED,
-        f"a block hash has {longest} bytes, not up to {_MAX_DIGEST}",
-        UnsupportedError,
-    )
-
-
-def names_of_hashes(hashes: Sequence[BlockHash], groups: Tensor) -> Names:
-    """The keys of these digests in ``groups`` [n]. Refuses a digest that is longer than 32 bytes."""
-    check_digests(hashes)
-    device = groups.device
-    if not hashes:
-        return Names(
-            torch.zeros((0, DIGEST_WORDS), dtype=torch.int64, device=device), groups.to(torch.uint8), groups
-        )
-    padded = bytearray(b"".join(digest.ljust(_MAX_DIGEST, b"\0") for digest in hashes))
-    digest = torch.frombuffer(padded, dtype=torch.int64).view(-1, DIGEST_WORDS).to(device)
-    length = torch.tensor([len(digest) for digest in hashes], dtype=torch.uint8, device=device)
-    return Names(digest, length, groups)
 
 
 class KeyStore:
@@ -129,8 +102,8 @@ class KeyStore:
         A longer prefix becomes the primary key, after which a block that is written on (not ``keep_keys``)
         has no other; a shorter one joins the others (clauses Index/promotion, Index/partial_entry).
         """
-        has, last = self._searched(blocks, names, num_tokens)
-        is_new = ~has
+        found, last = self._searched(blocks, names, num_tokens)
+        is_new = found < 0
         blocks, last, names, num_tokens = blocks[is_new], last[is_new], names.at(is_new), num_tokens[is_new]
         is_longer = self.primary_tokens(blocks) < num_tokens
         if not keep_keys:
@@ -155,18 +128,19 @@ class KeyStore:
         put(self.keys.first, blocks, NOBODY)
         self._retire(rows)
 
-    def withdraw(self, block: int, key: Names, num_tokens: int) -> None:
-        """Take one key off one block, if it is there."""
+    def withdraw(self, blocks: Tensor, names: Names, num_tokens: Tensor) -> None:
+        """Take each of these keys off its block, where it is there; a block may lose several."""
         keys = self.keys
-        held = self._rows_of(torch.tensor([block], device=keys.first.device))
-        is_it = same_name(keys, held, key.at(torch.zeros_like(held)))
-        gone = held[is_it & (keys.num_tokens[held] == num_tokens)]
-        if len(gone):
-            left = held[held != gone]
-            put(keys.after, left, torch.cat([left[1:], torch.full_like(left[:1], NOBODY)]))
-            put(keys.first, torch.tensor([block], device=left.device), left[0] if len(left) else NOBODY)
-            self._announce_removed(self._leave(gone))
-            self._retire(gone)
+        found, _ = self._searched(blocks, names, num_tokens)
+        gone, held = found[found >= 0].unique(), blocks.unique()
+        self._announce_removed(self._leave(gone))
+        rows = self._left(keys.first[held].long())
+        put(keys.first, held, rows)
+        while len(rows := rows[rows >= 0]):
+            after = self._left(keys.after[rows].long())
+            put(keys.after, rows, after)
+            rows = after
+        self._retire(gone)
 
     def move(self, src: int, dst: int) -> None:
         """Give every key of one block to another one, as its newest holder (clause Index/move_takes_all)."""
@@ -223,14 +197,21 @@ class KeyStore:
         return torch.cat(found) if found else rows
 
     def _searched(self, blocks: Tensor, names: Names, num_tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Whether each block has the key already, and the row of its last key, ``NOBODY`` without any."""
-        keys, has = self.keys, torch.zeros(len(blocks), dtype=torch.bool, device=blocks.device)
+        """The row in which each block has the key already, and that of its last key; else ``NOBODY``."""
+        keys = self.keys
         rows = last = keys.first[blocks].long()
+        found = torch.full_like(rows, NOBODY)
         while bool((rows >= 0).any()):
-            has |= same_name(keys, rows, names) & (keys.num_tokens[rows] == num_tokens)
-            last = torch.where(rows >= 0, rows, last)
+            is_it = same_name(keys, rows, names) & (keys.num_tokens[rows] == num_tokens)
+            found, last = torch.where(is_it, rows, found), torch.where(rows >= 0, rows, last)
             rows = torch.where(rows >= 0, keys.after[rows].long(), NOBODY)
-        return has, last
+        return found, last
+
+    def _left(self, rows: Tensor) -> Tensor:
+        """From each of these rows on in its list, the first whose key has not left; else ``NOBODY``."""
+        while bool((is_gone := (rows >= 0) & (self.keys.block[rows] < 0)).any()):
+            rows = torch.where(is_gone, self.keys.after[rows].long(), rows)
+        return rows
 
     def _new_rows(self, count: int) -> Tensor:
         keys = self.keys
@@ -256,7 +237,7 @@ class KeyStore:
         require(
             num_rows <= _MAX_ROWS,
             config.COVERED,
-            f"more than {_MAX_ROWS // 2} keys at once",
+            f"there would be {at_least} keys at once, not up to {_MAX_ROWS}",
             UnsupportedError,
         )
         self.keys = new = Keys.empty(0, num_rows - num_old, old.first.device)
@@ -275,12 +256,11 @@ class KeyStore:
     def _written(self, rows: Tensor) -> tuple[Key, ...]:
         """The keys of these rows as bytes."""
         keys = self.keys
-        columns = (keys.length[rows], keys.group[rows], keys.num_tokens[rows])
-        digests = keys.digest[rows].cpu().numpy().tobytes()
+        digests = digests_of(keys.digest[rows], keys.length[rows])
         return tuple(
-            Key(make_block_hash_with_group_id(BlockHash(digests[at : at + length]), group), num_tokens)
-            for at, length, group, num_tokens in zip(
-                range(0, len(digests), _MAX_DIGEST), *(column.tolist() for column in columns), strict=True
+            Key(make_block_hash_with_group_id(digest, group), num_tokens)
+            for digest, group, num_tokens in zip(
+                digests, keys.group[rows].tolist(), keys.num_tokens[rows].tolist(), strict=True
             )
         )
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 BUCKET = 8
-"""Cells of a bucket: 8 tags and 8 keys of 4 bytes are a cache line of 64 bytes."""
+"""Cells of a bucket: 8 tags of 4 bytes are half a cache line, and 8 rows of keys another half."""
 
 DIGEST_WORDS = 4
 """A digest has up to 32 bytes."""

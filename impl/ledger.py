@@ -68,10 +68,12 @@ class Ledger:
         Its number is free at once, or when the pass ends whose marks may name it.
         """
         row = self.rows.pop(request_id)
-        self.hand_offs.keep(self.hand_offs.rows[:, 0] != row)
+        if self.hand_offs.count:
+            self.hand_offs.keep(self.hand_offs.rows[:, 0] != row)
         is_its = self.pins.rows[:, 0] == row
         pinned = self.pins.rows[is_its, 1]
-        self.pins.keep(~is_its)
+        if len(pinned):
+            self.pins.keep(~is_its)
         # To look whether one names it would take as long as there are marks, for each request that goes.
         if self.filled.count or self.published.count:
             self.gone[request_id] = row
@@ -143,9 +145,8 @@ class Ledger:
 
     def withdraw(self, row: int, keys: KeyStore) -> None:
         """Take back the keys published for the request in this pass: its forward will fill nothing."""
-        for entry in self.published_for(row):
-            block, num_tokens = entry[2:4].tolist()
-            keys.withdraw(block, names_of_published(entry[None]), num_tokens)
+        its = self.published_for(row)
+        keys.withdraw(its[:, 2], names_of_published(its), its[:, 3])
         self.published.keep(self.published.rows[:, 1] != row)
         marks = self.filled.rows
         marks[marks[:, 2] == row, 2] = WITHDRAWN

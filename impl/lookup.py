@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pagedkv.spec import BlockHash
 
-from .keys import names_of_hashes
+from .digests import names_of_hashes
 from .ops.fixed import leading_run
 from .pool import BlockPool
 

@@ -120,10 +120,11 @@ class KVCacheManager(Views):
         These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
         others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more,
         and cross attention, at the request's first call, those for ``num_encoder_tokens``.
-        Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
-        the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
-        the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
-        scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
+        Answers the new blocks per group. None: they do not fit, or this pass still fills what the hit starts
+        from; then nothing has changed but the entries that were skipped. ``delay_cache_blocks`` publishes no
+        keys: the load is under way when the step runs. ``reserved_blocks``, and the watermark for a request
+        that waits while others are scheduled, stay free; ``full_sequence_must_fit`` asks for room for all
+        the request's tokens first.
         """
         blocks = self._no_rows() if new_computed_blocks is None else new_computed_blocks.blocks
         counts = Counts(
@@ -143,7 +144,7 @@ class KVCacheManager(Views):
         self.remove_skipped_blocks(request.request_id, processed, request.num_prompt_tokens)
         asked = Asked(
             request,
-            [self._tensor(ids_of(row)) for row in blocks],
+            [self.block_pool.tensor(ids_of(row)) for row in blocks],
             num_new_computed_tokens,
             local,
             start,
@@ -167,7 +168,7 @@ class KVCacheManager(Views):
         """Give each request places for its new tokens, as ``allocate_slots`` does for one after the other.
 
         ``num_new_tokens`` is one number for all or one for each, ``new_token_ids`` what is appended to each
-        beforehand. Answers which requests were served, and what ``allocate_slots`` answers for each.
+        beforehand, served or not. Answers who was served, and what ``allocate_slots`` answers for each.
         """
         counts = num_new_tokens if isinstance(num_new_tokens, Sequence) else [num_new_tokens] * len(requests)
         starts = checked_batch(self._managers, requests, counts, new_token_ids, self.max_model_len)
@@ -197,8 +198,8 @@ class KVCacheManager(Views):
         row = self._ledger.rows.get(request_id)
         if row is None:
             return
-        rows, processed = self._tensor([row]), self._tensor([processed_computed_tokens])
-        prompt = self._tensor([num_prompt_tokens or 0])
+        rows, processed = self.block_pool.tensor([row]), self.block_pool.tensor([processed_computed_tokens])
+        prompt = self.block_pool.tensor([num_prompt_tokens or 0])
         for manager in self._managers:
             # Where a prompt ends is asked for only where its end matters: then nothing goes without it.
             if manager.reads_end or (manager.lets_go and num_prompt_tokens is not None):
@@ -234,6 +235,8 @@ class KVCacheManager(Views):
 
     def take_partial_tail_offloads(self) -> dict[str, list[tuple[int, int, int]]]:
         """Drain the hand-offs: per request (group, block id, length), each block pinned until its free."""
+        if not self._ledger.hand_offs.count:
+            return {}
         entries = self._ledger.take_hand_offs()
         self.block_pool.hold(entries[:, 2])
         names = {row: request_id for request_id, row in self._ledger.rows.items()}
@@ -275,15 +278,17 @@ class KVCacheManager(Views):
 
     def _pop(self, request: Request, withdraw: bool) -> list[Tensor]:
         """Pins and rows of a request, which is forgotten."""
-        ledger, row = self._ledger, self._ledger.rows.get(request.request_id)
+        ledger, request_id = self._ledger, request.request_id
+        marked = ledger.rows.get(request_id, ledger.gone.get(request_id))
+        if withdraw and marked is not None:
+            taken = any(is_taken_by_others(manager, marked) for manager in self._managers)
+            require(not taken, freeing.NOT_WHAT_OTHERS_TOOK, f"request {request_id!r}")
+            ledger.withdraw(marked, self.block_pool.keys)
+        row = ledger.rows.get(request_id)
         if row is None:
-            return [self._tensor([])] * (1 + len(self._managers))
-        if withdraw:
-            taken = any(is_taken_by_others(manager, row) for manager in self._managers)
-            require(not taken, freeing.NOT_WHAT_OTHERS_TOOK, f"request {request.request_id!r}")
-            ledger.withdraw(row, self.block_pool.keys)
+            return [self.block_pool.tensor([])] * (1 + len(self._managers))
         rows = [manager.end(row) for manager in self._managers]
-        return [ledger.close(request.request_id), *rows]
+        return [ledger.close(request_id), *rows]
 
     def _watermark(self, request: Request) -> int:
         """Blocks that stay free of this request while others are scheduled."""
@@ -293,6 +298,3 @@ class KVCacheManager(Views):
     def _alone(self, request: Request, num_new_tokens: int) -> Sequence[Sequence[int]] | None:
         blocks = self.allocate_slots(request, num_new_tokens)
         return None if blocks is None else blocks.get_block_ids()
-
-    def _tensor(self, values: Sequence[int]) -> Tensor:
-        return torch.tensor(values, dtype=torch.int64, device=self.block_pool.device)

@@ -21,14 +21,8 @@ def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls:
         requests = [requests[i] for i in can_name]
         chosen = torch.tensor(can_name, dtype=torch.int64, device=calls.rows.device)
         calls = Calls(*(column[chosen] for column in calls))
-    final = torch.minimum(calls.ends, calls.num_tokens)
-    if coordinator.shared_ahead is not None:
-        final = torch.minimum(final, calls.num_prompt_tokens + coordinator.shared_ahead)
-    cacheable = final - final % coordinator.alignment
     for manager in coordinator.single_type_managers:
-        size, tables = manager.block_size, manager.tables
-        beyond = size * (cacheable > 0) if manager.use_eagle else 0
-        lengths = torch.minimum(final, cacheable + beyond)
+        size, tables, lengths = manager.block_size, manager.tables, _cacheable(coordinator, manager, calls)
         cached = tables.num_cached[calls.rows].long()
         full = torch.maximum(cached, lengths // size)
         num_new = int((full - cached).sum())
@@ -39,11 +33,38 @@ def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls:
             _name(manager, requests, calls, owner, (cached[owner] + k + 1) * size)
             put(tables.num_cached, calls.rows, full)
         for boundaries in manager.inner_boundaries(calls.num_prompt_tokens):
-            named = tables.named_partial[calls.rows].long()
-            due = manager.names_partial(named, boundaries, calls.ends, lengths) & (boundaries % size > 0)
-            owner = due.nonzero().view(-1)
+            owner = _names_inside(manager, calls, boundaries, lengths).nonzero().view(-1)
             _name(manager, requests, calls, owner, boundaries[owner])
             put(tables.named_partial, calls.rows[owner], boundaries[owner])
+
+
+def num_naming_inside(coordinator: KVCacheCoordinator, calls: Calls) -> int:
+    """How many of the calls name the inside of a block. Changes nothing."""
+    names = torch.zeros_like(calls.rows, dtype=torch.bool)
+    for manager in coordinator.single_type_managers:
+        lengths = _cacheable(coordinator, manager, calls)
+        for boundaries in manager.inner_boundaries(calls.num_prompt_tokens):
+            names |= _names_inside(manager, calls, boundaries, lengths)
+    return int(names.sum())
+
+
+def _cacheable(coordinator: KVCacheCoordinator, manager: SingleTypeKVCacheManager, calls: Calls) -> Tensor:
+    """Up to where each row has keys after its call, int64 [n]."""
+    final = torch.minimum(calls.ends, calls.num_tokens)
+    if coordinator.shared_ahead is not None:
+        final = torch.minimum(final, calls.num_prompt_tokens + coordinator.shared_ahead)
+    aligned = final - final % coordinator.alignment
+    beyond = manager.block_size * (aligned > 0) if manager.use_eagle else 0
+    return torch.minimum(final, aligned + beyond)
+
+
+def _names_inside(
+    manager: SingleTypeKVCacheManager, calls: Calls, boundaries: Tensor, lengths: Tensor
+) -> Tensor:
+    """Which calls name a block by what ends inside it at ``boundaries`` [n], bool [n]."""
+    named = manager.tables.named_partial[calls.rows].long()
+    is_due = manager.names_partial(named, boundaries, calls.ends, lengths)
+    return is_due & (boundaries % manager.block_size > 0)
 
 
 def _name(

@@ -11,17 +11,17 @@ from pagedkv.spec import (
     BlockHashWithGroupId,
     KVCacheEvent,
     Request,
-    UnsupportedError,
     ValuePreconditionError,
     make_block_hash_with_group_id,
     require,
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import config, index, pool
-from pagedkv.spec.deployment import check_block_ids, check_naming, check_pool
+from pagedkv.spec.deployment import check_block_ids, check_group_ids, check_naming, check_pool, check_whole
 
+from .digests import names_of_hashes
 from .events import EventLog
-from .keys import KeyStore, names_of_hashes
+from .keys import KeyStore
 from .layout import MOST_BLOCKS, Ring, cloned
 from .ops.fixed import Names, rank_among_equals
 from .ops.ring import leave, put_back, put_front, queued, take
@@ -42,8 +42,7 @@ class BlockPool:
         device: torch.device | str = "cpu",
     ) -> None:
         check_pool(num_gpu_blocks, hash_block_size)
-        told = f"num_gpu_blocks is {num_gpu_blocks}, not up to {MOST_BLOCKS}"
-        require(num_gpu_blocks <= MOST_BLOCKS, config.COVERED, told, UnsupportedError)
+        check_whole(config.SIZES_ARE_POSITIVE, 1, MOST_BLOCKS, num_gpu_blocks=num_gpu_blocks)
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
         self.hash_block_size = hash_block_size
@@ -95,7 +94,8 @@ class BlockPool:
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int]
     ) -> list[KVCacheBlock] | None:
         """Per group the longest holder of the prefix, or None if a group has none. Changes nothing."""
-        groups = torch.tensor(list(kv_cache_group_ids), dtype=torch.int64, device=self.device)
+        check_group_ids(kv_cache_group_ids)
+        groups = self.tensor(list(kv_cache_group_ids))
         ids = self.keys.find(names_of_hashes([block_hash] * len(groups), groups)).tolist()
         return None if min(ids, default=0) < 0 else [KVCacheBlock(self, block_id) for block_id in ids]
 
@@ -114,14 +114,14 @@ class BlockPool:
 
     def touch(self, blocks: Iterable[KVCacheBlock]) -> None:
         """Add a holder to each block but null; one that had none leaves the free queue."""
-        self.hold(self._tensor(ids_of(blocks)))
+        self.hold(self.tensor(ids_of(blocks)))
 
     def free_blocks(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:
         """Remove one holder from each block but null, in order (clause Pool/freed_tails_first).
 
         Raises ``PreconditionError`` when a block is named more often than it has holders.
         """
-        ids = self._tensor(ids_of(ordered_blocks))
+        ids = self.tensor(ids_of(ordered_blocks))
         ids = ids[ids != 0]
         named, times = ids.unique(return_counts=True)
         wrong = (times > self.ref_counts[named]).nonzero().view(-1)[:1].tolist()
@@ -144,7 +144,7 @@ class BlockPool:
             ValuePreconditionError,
         )
         if not num_blocks:
-            return self._tensor([])
+            return self.tensor([])
         ids = take(self.queue, num_blocks)
         self.keys.drop(ids)
         self.ref_counts[ids] = 1
@@ -189,10 +189,11 @@ class BlockPool:
         Null and masked blocks are left out. ``keep_keys`` says that the blocks only grow, so that
         the keys they have stay true.
         """
-        ids = self._tensor(check_naming(blocks, num_cached_blocks, num_full_blocks, kv_cache_group_id))
+        named, num_new = blocks[num_cached_blocks:num_full_blocks], num_full_blocks - num_cached_blocks
+        ids = self.tensor(check_naming(named, num_new, block_size, kv_cache_group_id, block_mask))
         is_named = ids != 0
         if block_mask is not None:
-            is_named &= torch.tensor(list(block_mask[: len(ids)]), dtype=torch.bool, device=self.device)
+            is_named &= torch.tensor(list(block_mask), dtype=torch.bool, device=self.device)
         ids = ids[is_named]
         num_tokens = (num_cached_blocks + 1 + is_named.nonzero().view(-1)) * block_size
         wrong = (self.keys.primary_tokens(ids) >= num_tokens).nonzero().view(-1)[:1].tolist()
@@ -222,7 +223,7 @@ class BlockPool:
         """
         if block.is_null:
             return None
-        check_naming([block], 0, 1, kv_cache_group_id)
+        check_naming([block], 1, block_size, kv_cache_group_id)
         units, beyond_unit = divmod(num_tokens, self.hash_block_size)
         require(
             not beyond_unit and 1 <= units <= len(request.block_hashes) and num_tokens % block_size > 0,
@@ -230,7 +231,7 @@ class BlockPool:
             f"num_tokens is {num_tokens}, with block size {block_size} and "
             f"{len(request.block_hashes) * self.hash_block_size} tokens hashed",
         )
-        ids, lengths = self._tensor([block.block_id]), self._tensor([num_tokens])
+        ids, lengths = self.tensor([block.block_id]), self.tensor([num_tokens])
         self.name([request], ids, lengths, kv_cache_group_id, block_size, keep_keys)
         return make_block_hash_with_group_id(request.block_hashes[units - 1], kv_cache_group_id)
 
@@ -257,7 +258,7 @@ class BlockPool:
         return names, is_new
 
     def _has(self, hashes: list[BlockHash], group: int) -> list[bool]:
-        found = self.keys.find(names_of_hashes(hashes, self._tensor([group] * len(hashes))))
+        found = self.keys.find(names_of_hashes(hashes, self.tensor([group] * len(hashes))))
         return [block >= 0 for block in found.tolist()]
 
     def move_block_hashes(self, src_block: KVCacheBlock, dst_block: KVCacheBlock) -> None:
@@ -270,7 +271,7 @@ class BlockPool:
         """Take every key off these blocks; frees nothing."""
         ids = list(block_ids)
         check_block_ids(ids, self.num_gpu_blocks)
-        self.keys.drop(self._tensor(sorted(set(ids))))
+        self.keys.drop(self.tensor(sorted(set(ids))))
 
     def reset_prefix_cache(self) -> bool:
         """Take every key off every block, if only null and sinks are held. Answers whether it did."""
@@ -289,11 +290,9 @@ class BlockPool:
     # Telling
 
     def take_events(self) -> list[KVCacheEvent]:
-        """Drain what was announced since the last call (clauses Events/...).
-
-        Where one call served many requests, it is told group by group.
-        """
+        """Drain what was announced since the last call (clauses Events/...); a batch is told by groups."""
         return self.events.take()
 
-    def _tensor(self, ids: Sequence[int]) -> Tensor:
-        return torch.tensor(ids, dtype=torch.int64, device=self.device)
+    def tensor(self, numbers: Sequence[int]) -> Tensor:
+        """These numbers on the device, int64."""
+        return torch.tensor(numbers, dtype=torch.int64, device=self.device)

@@ -1,11 +1,10 @@
 """The state of the tensors in neutral form."""
 
-import torch
-
-from pagedkv.spec import BlockHash, BlockHashWithGroupId, Snapshot, make_block_hash_with_group_id
+from pagedkv.spec import BlockHashWithGroupId, Snapshot, make_block_hash_with_group_id
 from pagedkv.spec.snapshot import CopyName, HandOffName, Marks
 
 from .coordinator import KVCacheCoordinator
+from .digests import digests_of
 from .layout import DIGEST_WORDS, Tables
 from .ledger import WITHDRAWN, Ledger
 
@@ -61,10 +60,9 @@ def _marks(
             filled[group].add(block)
     published: list[set[tuple[str, int, BlockHashWithGroupId]]] = [set() for _ in managers]
     entries = ledger.published.rows
-    digests = entries[:, -DIGEST_WORDS:].contiguous().view(torch.uint8).view(len(entries), 8 * DIGEST_WORDS)
-    for entry, digest in zip(entries.tolist(), digests.tolist(), strict=True):
-        group, row, block, _, length = entry[:5]
-        key = make_block_hash_with_group_id(BlockHash(bytes(digest[:length])), group)
+    digests = digests_of(entries[:, -DIGEST_WORDS:], entries[:, 4])
+    for (group, row, block, *_), digest in zip(entries.tolist(), digests, strict=True):
+        key = make_block_hash_with_group_id(digest, group)
         published[group].add((names[row], block, key))
     boundaries = [m.tables.named_partial.tolist() for m in managers]
     named = tuple(

@@ -124,10 +124,11 @@ class KVCacheManager(Views):
         These are its own, a hit of ``num_new_computed_tokens``, and ``num_external_computed_tokens`` that
         others have computed and a connector loads; draft models need ``num_lookahead_tokens`` places more,
         and cross attention, at the request's first call, those for ``num_encoder_tokens``.
-        Answers the new blocks per group, or None when they do not fit now: then nothing has changed but
-        the entries that were skipped. ``delay_cache_blocks`` publishes no keys: the load is under way when
-        the step runs. ``reserved_blocks``, and the watermark for a request that waits while others are
-        scheduled, stay free; ``full_sequence_must_fit`` asks for room for all the request's tokens first.
+        Answers the new blocks per group. None: they do not fit, or this pass still fills what the hit starts
+        from; then nothing has changed but the entries that were skipped. ``delay_cache_blocks`` publishes no
+        keys: the load is under way when the step runs. ``reserved_blocks``, and the watermark for a request
+        that waits while others are scheduled, stay free; ``full_sequence_must_fit`` asks for room for all
+        the request's tokens first.
         """
         check_progress(request)
         check_whole(

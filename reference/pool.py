@@ -18,7 +18,7 @@ from pagedkv.spec import (
 )
 from pagedkv.spec.blocks import BlockList, Key, KVCacheBlock, ids_of
 from pagedkv.spec.clauses import index, pool
-from pagedkv.spec.deployment import check_block_ids, check_naming, check_pool
+from pagedkv.spec.deployment import check_block_ids, check_group_ids, check_naming, check_pool
 from pagedkv.spec.events import stored_event
 
 
@@ -93,6 +93,7 @@ class BlockPool:
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int]
     ) -> list[KVCacheBlock] | None:
         """Per group the longest holder of the prefix, or None if a group has none. Changes nothing."""
+        check_group_ids(kv_cache_group_ids)
         holders = [self.index.get(make_block_hash_with_group_id(block_hash, g)) for g in kv_cache_group_ids]
         if not all(holders):
             return None
@@ -168,7 +169,8 @@ class BlockPool:
         Null and masked blocks are left out. ``keep_keys`` says that the blocks only grow, so that
         the keys they have stay true.
         """
-        check_naming(blocks, num_cached_blocks, num_full_blocks, kv_cache_group_id)
+        named, num_new = blocks[num_cached_blocks:num_full_blocks], num_full_blocks - num_cached_blocks
+        check_naming(named, num_new, block_size, kv_cache_group_id, block_mask)
         wanted = [
             (blocks[i].block_id, self._key(request, (i + 1) * block_size, kv_cache_group_id))
             for i in range(num_cached_blocks, num_full_blocks)
@@ -199,7 +201,7 @@ class BlockPool:
         """
         if block.is_null:
             return None
-        check_naming([block], 0, 1, kv_cache_group_id)
+        check_naming([block], 1, block_size, kv_cache_group_id)
         hashed = len(request.block_hashes) * self.hash_block_size
         require(
             0 < num_tokens <= hashed

@@ -15,9 +15,14 @@ from .refusals import ValuePreconditionError, require
 MambaCacheMode = Literal["none", "align", "all"]
 
 
-def _require_positive(name: str, value: object) -> None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value > 0
-    require(is_count, config.SIZES_ARE_POSITIVE, f"{name} is {value!r}", ValuePreconditionError)
+_MOST = 2**31 - 1
+"""More tokens than any model has, and as many blocks as have ids of 32 bits."""
+
+
+def _require_size(name: str, value: object, least: int = 1) -> None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
+    told = f"{name} is {value!r}, not a whole number from {least} to {_MOST}"
+    require(is_count, config.SIZES_ARE_POSITIVE, told, ValuePreconditionError)
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class KVCacheSpec:
     """Tokens that one block of the group covers."""
 
     def __post_init__(self) -> None:
-        _require_positive("block_size", self.block_size)
+        _require_size("block_size", self.block_size)
 
     def tokens_per_block(self, num_ranks: int) -> int:
         """How many tokens a block covers of which each of ``num_ranks`` ranks holds its part."""
@@ -57,7 +62,7 @@ class RSWASpec(FullAttentionSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive("rswa_window", self.rswa_window)
+        _require_size("rswa_window", self.rswa_window)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class SinkFullAttentionSpec(FullAttentionSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive("sink_len", self.sink_len)
+        _require_size("sink_len", self.sink_len)
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class SlidingWindowSpec(KVCacheSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive("sliding_window", self.sliding_window)
+        _require_size("sliding_window", self.sliding_window)
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class ChunkedLocalAttentionSpec(KVCacheSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive("attention_chunk_size", self.attention_chunk_size)
+        _require_size("attention_chunk_size", self.attention_chunk_size)
 
 
 @dataclass(frozen=True)
@@ -120,10 +125,7 @@ class MambaSpec(KVCacheSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = self.num_speculative_blocks
-        is_count = isinstance(number, int) and not isinstance(number, bool) and number >= 0
-        message = f"num_speculative_blocks is {number!r}"
-        require(is_count, config.SIZES_ARE_POSITIVE, message, ValuePreconditionError)
+        _require_size("num_speculative_blocks", self.num_speculative_blocks, least=0)
 
     def tokens_per_block(self, num_ranks: int) -> int:
         """Its own size: each rank holds whole states."""
@@ -151,4 +153,4 @@ class KVCacheConfig:
     """Whether the worker zeroes blocks of attention before it uses them, and needs to be told which."""
 
     def __post_init__(self) -> None:
-        _require_positive("num_blocks", self.num_blocks)
+        _require_size("num_blocks", self.num_blocks)

@@ -22,7 +22,7 @@ from .clauses import allocation, config, hashing, hit, index, pool
 from .refusals import NamedClause, UnsupportedError, ValuePreconditionError, require
 from .requests import Request
 
-_MOST = 2**63 - 1
+_MOST = 2**53 - 1
 _MOST_GROUPS = 2**31
 
 
@@ -33,7 +33,7 @@ def refuse_uncovered(**arguments: tuple[object, object]) -> None:
 
 
 def check_whole(clause: NamedClause, least: int, most: int = _MOST, /, **values: object) -> None:
-    """Refuse each value that is no whole number from ``least`` to ``most``, of 64 bits if nothing is said."""
+    """Refuse each value that is no whole number from ``least`` to ``most``: no count is larger than that."""
     for name, value in values.items():
         require(
             isinstance(value, int) and least <= value <= most,
@@ -64,22 +64,37 @@ def check_processed(processed_computed_tokens: int, num_prompt_tokens: int | Non
     check_whole(clause, 0, num_prompt_tokens=0 if num_prompt_tokens is None else num_prompt_tokens)
 
 
-def check_naming(
-    blocks: Sequence[KVCacheBlock], start: int, end: int, kv_cache_group_id: int
-) -> Sequence[int]:
-    """The ids of ``blocks`` from ``start`` to ``end``, which are to be named.
+def check_group_ids(kv_cache_group_ids: Sequence[int]) -> None:
+    """Refuse what is the number of no group."""
+    for group in kv_cache_group_ids:
+        check_whole(index.BOTH_WAYS, 0, _MOST_GROUPS - 1, kv_cache_group_id=group)
 
-    Refuses to name more blocks than there are, one of them twice, or for what is no group.
+
+def check_naming(
+    blocks: Sequence[KVCacheBlock],
+    num_named: int,
+    block_size: int,
+    kv_cache_group_id: int,
+    block_mask: Sequence[bool] | None = None,
+) -> Sequence[int]:
+    """The ids of ``blocks``, which are to be named.
+
+    Refuses another number of them or of the mask's entries than ``num_named``, one of them twice, blocks
+    of no token and what is no group.
     """
-    check_whole(index.PROMOTION, 0, _MOST_GROUPS - 1, kv_cache_group_id=kv_cache_group_id)
-    ids = list(ids_of(blocks[start:end]))
+    check_group_ids([kv_cache_group_id])
+    check_whole(index.PROMOTION, 1, block_size=block_size)
+    ids = list(ids_of(blocks))
     held = [block_id for block_id in ids if block_id]
     require(
-        len(ids) == end - start and len(set(held)) == len(held),
+        len(ids) == num_named and len(set(held)) == len(held),
         index.PROMOTION,
-        lambda: f"{end - start} different blocks are to be named, and blocks has {ids} there",
+        lambda: f"{num_named} different blocks are to be named, and blocks has {ids} there",
         ValuePreconditionError,
     )
+    masked = num_named if block_mask is None else len(block_mask)
+    told = f"block_mask has {masked} entries for {num_named} blocks"
+    require(masked == num_named, index.PROMOTION, told, ValuePreconditionError)
     return ids
 
 

@@ -23,7 +23,7 @@ class Names(NamedTuple):
     """int64 [n]."""
 
     def at(self, chosen: Tensor) -> "Names":
-        """Those that an index or a mask chooses."""
+        """Those that an index chooses; of a mask the host has to wait for how many it does."""
         return Names(self.digest[chosen], self.length[chosen], self.group[chosen])
 
 

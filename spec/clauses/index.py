@@ -5,7 +5,7 @@ from .clause import Clause
 BOTH_WAYS = Clause(
     "Index/both_ways",
     "The index has exactly the keys that blocks have, and lists for each key exactly the blocks that have "
-    "it.",
+    "it. What cannot be the number of a group is refused.",
     "0.1",
 )
 LONGEST_HOLDER_ANSWERS = Clause(
@@ -18,8 +18,8 @@ PROMOTION = Clause(
     "Index/promotion",
     "A block with keys takes a longer prefix as its primary key. Where blocks only grow (attention) the "
     "earlier keys stay true and stay; where they are overwritten (states) they are false now and go first. "
-    "A full key for a block whose primary covers as much already is refused, and so is a key of no group, "
-    "or one for a block that the same call names twice.",
+    "A full key for a block whose primary covers as much already is refused, and so is one for a block that "
+    "the same call names twice.",
     "0.1",
 )
 PARTIAL_ENTRY = Clause(

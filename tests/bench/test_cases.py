@@ -84,6 +84,6 @@ def test_admit_finds_nothing_evicts_and_leaves_nothing_held() -> None:
 
 
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.name)
-def test_every_case_says_what_is_not_timed(case: Any) -> None:
+def test_every_case_says_without_what_it_is_timed(case: Any) -> None:
     assert "without" in case.does
     assert case.units > 0

@@ -5,7 +5,8 @@ from functools import cache
 
 import torch
 
-from pagedkv.impl.keys import KeyStore, names_of_hashes
+from pagedkv.impl.digests import names_of_hashes
+from pagedkv.impl.keys import KeyStore
 from pagedkv.impl.layout import DIGEST_WORDS
 from pagedkv.impl.ops.fixed import Names, spread, tag_of
 from pagedkv.spec import BlockHash

@@ -63,6 +63,7 @@ class Pair:
             impl.KVCacheManager(config, **self.options, device=device),
         ]
         self.running: list[Request] = []
+        self.gone: Request | None = None
         self.tokens: dict[str, Sequence[int]] = {}
         """What each request may become."""
         self.held: list[list[int]] = []
@@ -76,6 +77,7 @@ class Pair:
             self.admit: 6,
             self.go_on: 10,
             self.leave: 3,
+            self.leave_again: 1,
             self.open_pass: 2,
             self.copy_blocks: 2,
             self.zero: 1,
@@ -196,6 +198,10 @@ class Pair:
             mm_features=prompt.features(),
         )
         self.tokens[request.request_id] = prompt.tokens
+        if rng.random() < 0.3:
+            # It was preempted, and comes back with what it has said.
+            said = prompt.tokens[prompt.length :]
+            request.append_output_token_ids(said[: rng.randint(0, len(said))])
         request.skip_reading_prefix_cache = rng.random() < 0.1
         request.status = rng.choice(ADMISSIONS)
         return request
@@ -237,6 +243,13 @@ class Pair:
                 self.held.append((answer or [])[::-1])
             if answer is not None:
                 self.running.remove(request)
+                self.gone = request
+
+    def leave_again(self) -> None:
+        """End the request that has ended last once more: then only its keys can be taken back."""
+        if self.gone:
+            gone, withdraw = self.gone, self.rng.random() < 0.7
+            self.ask("second free", lambda m: m.free(gone, withdraw) or [])
 
     def open_pass(self) -> None:
         """Begin a pass."""

@@ -20,6 +20,7 @@ TOGETHER = [
     "load with hit: done",
     "load: none",
     "naming: done",
+    "second free: done",
     "views: done",
 ]
 """What has to have happened in all lives together."""

@@ -75,8 +75,19 @@ class Pair:
         has = self.model.by_block.get(block, [])
         key = self.rng.choice([*has, FEW[0]])
         self.seen["a key that is not the primary is withdrawn"] += key in has[1:]
-        self.store.withdraw(block, self._names([key]), key.num_tokens)
-        self.model.withdraw(block, key)
+        blocks, keys = [block], [key]
+        for other, several in self.rng.sample(
+            [*self.model.by_block.items()], min(3, len(self.model.by_block))
+        ):
+            keys += (some := self.rng.sample(several, self.rng.randint(0, len(several))))
+            blocks += [other] * len(some)
+        pairs = list(dict.fromkeys(zip(blocks, keys, strict=True)))
+        self.seen["a block loses several keys at once"] += len({block for block, _ in pairs}) < len(pairs)
+        tokens = self._tensor(key.num_tokens for _, key in pairs)
+        own = self._names([key for _, key in pairs])
+        self.store.withdraw(self._tensor(block for block, _ in pairs), own, tokens)
+        for one, its in pairs:
+            self.model.withdraw(one, its)
 
     def move(self) -> None:
         (src,) = self._blocks(1, chosen=self.model.by_block)
@@ -156,5 +167,5 @@ def test_it_equals_two_dictionaries(device: torch.device) -> None:
         for _ in range(25):
             pair.step()
         pair.end()
-    assert len(seen) == 10
+    assert len(seen) == 11
     assert all(times > 2 for times in seen.values()), seen

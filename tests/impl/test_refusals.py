@@ -13,6 +13,7 @@ from pagedkv.impl import BlockPool, KVCacheManager
 from pagedkv.spec import (
     Request,
     UnsupportedError,
+    ValuePreconditionError,
     get_request_block_hasher,
     init_none_hash,
 )
@@ -64,7 +65,7 @@ def test_without_a_cache_nobody_asks_how_long_a_digest_is(named_at_length: Reque
 
 
 def test_more_blocks_than_ids_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="num_gpu_blocks is 2147483648, not up to 2147483647"):
+    with pytest.raises(ValuePreconditionError, match=r"is 2147483648, .* from 1 to 2147483647"):
         BlockPool(2**31, True, UNIT, device="meta")
 
 

@@ -15,6 +15,7 @@ from pagedkv.spec import (
     MambaSpec,
     PreconditionError,
     Request,
+    RSWASpec,
     SinkFullAttentionSpec,
     SlidingWindowSpec,
     UnsupportedError,
@@ -42,7 +43,7 @@ def request(num_tokens: int = 6, name: str = "r") -> Request:
     return Request(name, list(range(num_tokens)), block_hasher=get_request_block_hasher(2, sha256))
 
 
-def named(judged: Any, owner: Request, block_ids: tuple[int, ...], *arguments: int) -> None:
+def named(judged: Any, owner: Request, block_ids: tuple[int, ...], *arguments: Any) -> None:
     """Ask the pool to name these blocks."""
     pool = judged.block_pool
     pool.cache_full_blocks(owner, [pool.blocks[i] for i in block_ids], *arguments)
@@ -78,6 +79,12 @@ def partly_named(judged: Any, owner: Request, group: int) -> None:
             ValuePreconditionError,
         ),
         (lambda side: KVCacheConfig(True), "Config/sizes_are_positive", ValuePreconditionError),
+        (
+            lambda side: SlidingWindowSpec(4, 1, 1, "float32", 2**31),
+            "Config/sizes_are_positive",
+            ValuePreconditionError,
+        ),
+        (lambda side: manager(side, max_model_len=2**53), "Config/sizes_are_positive", ValueError),
         (
             lambda side: manager(side, specs=(FULL, MAMBA, MambaSpec(2, (), ()))),
             "Config/one_state_size",
@@ -182,12 +189,18 @@ def test_a_deployment_is_refused(
         (lambda m, r: m.remove_skipped_blocks("held", 2, -1), "Allocate/skipped_are_freed"),
         (lambda m, r: m.record_blocks_for_zeroing("held", "4"), "Allocate/lists_new_blocks"),
         (lambda m, r: m.record_blocks_for_zeroing("held", -4), "Allocate/lists_new_blocks"),
-        (lambda m, r: named(m, r, (5, 6), 0, 2, 4, 2**32), "Index/promotion"),
-        (lambda m, r: named(m, r, (5, 6), 0, 2, 4, -1), "Index/promotion"),
+        (lambda m, r: named(m, r, (5, 6), 0, 2, 4, 2**32), "Index/both_ways"),
+        (lambda m, r: named(m, r, (5, 6), 0, 2, 4, -1), "Index/both_ways"),
         (lambda m, r: named(m, r, (5, 5), 0, 2, 2, 0), "Index/promotion"),
         (lambda m, r: named(m, r, (5, 6), 0, 3, 2, 0), "Index/promotion"),
-        (lambda m, r: partly_named(m, r, 2**32), "Index/promotion"),
-        (lambda m, r: partly_named(m, r, -1), "Index/promotion"),
+        (lambda m, r: partly_named(m, r, 2**32), "Index/both_ways"),
+        (lambda m, r: partly_named(m, r, -1), "Index/both_ways"),
+        (lambda m, r: named(m, r, (5, 6), 0, 2, 0, 0), "Index/promotion"),
+        (lambda m, r: named(m, r, (5, 6), 0, 2, 2, 0, [True]), "Index/promotion"),
+        (lambda m, r: m.block_pool.get_cached_block(r.block_hashes[0], [0, -1]), "Index/both_ways"),
+        (lambda m, r: m.block_pool.get_cached_block(r.block_hashes[0], [2**40]), "Index/both_ways"),
+        (lambda m, r: m.allocate_slots(r, 1, num_lookahead_tokens=2**53), "Allocate/asks_for_something"),
+        (lambda m, r: m.remove_skipped_blocks("held", -(2**63), 6), "Allocate/skipped_are_freed"),
     ],
 )
 def test_a_call_is_refused_and_changes_nothing(
@@ -216,6 +229,33 @@ def test_what_a_scheduler_notes_of_a_request_is_a_number_of_tokens(
             with pytest.raises(ValuePreconditionError, match=f"{field} is {value!r}, not a whole number"):
                 call(one, 1)
     assert judged.snapshot() == before
+
+
+def test_the_largest_numbers_are_counted_with(side: ModuleType) -> None:
+    most, size = 2**53 - 1, 2**31 - 1
+    judged = manager(
+        side,
+        specs=(SlidingWindowSpec(4, 1, 1, "float32", size), RSWASpec(4, 1, 1, "float32", size)),
+        max_model_len=most,
+    )
+    asked = request()
+    assert judged.allocate_slots(asked, most) is None
+    assert judged.allocate_slots(asked, 6, num_lookahead_tokens=most) is None
+    assert judged.snapshot() == manager(side, specs=(FULL, FULL)).snapshot()
+    assert judged.allocate_slots(asked, 6) is not None
+    before = judged.snapshot()
+    judged.remove_skipped_blocks(asked.request_id, -most, most)
+    assert judged.snapshot() == before
+    states = (MambaSpec(size, (), (), "none", num_speculative_blocks=size - 1),)
+    speculative = manager(
+        side,
+        specs=states,
+        scheduler_block_size=size,
+        hash_block_size=1,
+        max_model_len=size,
+        enable_caching=False,
+    )
+    assert speculative.allocate_slots(Request("r", [7]), 1) is None
 
 
 def test_usage_is_the_held_share_of_the_blocks_beside_null(side: ModuleType) -> None:

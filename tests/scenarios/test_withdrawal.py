@@ -13,7 +13,9 @@ from .build import (
     STATE,
     UNIT,
     admit,
+    attention,
     decode,
+    deployment,
     drain,
     holder,
     hybrid,
@@ -48,6 +50,28 @@ def test_withdrawing_takes_back_the_keys_of_this_pass_only(fresh: tuple[Any, Req
     assert held_lengths(manager, owner, ATTENTION) == [4, 8, 12]
     assert held_lengths(manager, owner, STATE) == [12]
     assert len(drain(manager.block_pool)) == 39
+
+
+def test_keys_are_taken_back_of_who_has_left_in_the_pass(fresh: tuple[Any, Request]) -> None:
+    manager, owner = fresh
+    manager.free(owner)
+    assert held_lengths(manager, owner, STATE) == [12, 20]
+    manager.free(owner, withdraw=True)
+    assert held_lengths(manager, owner, ATTENTION) == [4, 8, 12]
+    assert held_lengths(manager, owner, STATE) == [12]
+
+
+def test_who_has_left_is_not_withdrawn_where_others_took_its_blocks(side: ModuleType) -> None:
+    manager = deployment(side, attention(UNIT))
+    owner = publish(manager, "owner", words(16))
+    manager.free(owner)
+    taker = request("taker", words(17))
+    blocks, hit, _ = manager.get_computed_blocks(taker)
+    assert manager.allocate_slots(taker, 17 - hit, hit, blocks) is not None
+    before = manager.snapshot()
+    with pytest.raises(PreconditionError, match="Withdraw/not_what_others_took"):
+        manager.free(owner, withdraw=True)
+    assert manager.snapshot() == before
 
 
 def test_a_deferred_free_withdraws_as_well(fresh: tuple[Any, Request]) -> None:

@@ -42,7 +42,7 @@ FAULTS = (
         "a stale slot: the row belongs to nobody",
         Patch(
             "impl/keys.py",
-            "            put(keys.first, torch.tensor([block], device=left.device), left[0] if len(left) else NOBODY)\n",
+            "        put(keys.first, held, rows)\n",
             "",
         ),
         (freeing.FORGETS_THE_REQUEST,),
