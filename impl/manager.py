@@ -193,7 +193,7 @@ class KVCacheManager(Views):
     def remove_skipped_blocks(
         self, request_id: str, processed_computed_tokens: int, num_prompt_tokens: int | None = None
     ) -> None:
-        """Let go of entries that no step after ``processed_computed_tokens`` tokens reads."""
+        """Let go of entries that no step after so many tokens reads; of a gap if the prompt's end is told."""
         check_processed(processed_computed_tokens, num_prompt_tokens)
         row = self._ledger.rows.get(request_id)
         if row is None:
@@ -254,7 +254,7 @@ class KVCacheManager(Views):
     def free(self, request: Request, withdraw: bool = False) -> None:
         """Release all that the request holds and forget it.
 
-        ``withdraw`` says that what this pass scheduled for it will never run (clause Withdraw/keys_go).
+        ``withdraw``: what this pass scheduled for it never runs (clauses Withdraw/...).
         """
         pins, *rows = self._pop(request, withdraw)
         for ids in (pins, *(row.flip(0) for row in rows)):
