@@ -15,7 +15,7 @@ _MAX_DIGEST = 8 * DIGEST_WORDS
 
 
 def check_digests(hashes: Sequence[BlockHash]) -> None:
-    """Refuse digests that are longer than a row has room for. One of a hash function is like all others."""
+    """Refuse digests that are longer than a row has room for."""
     longest = max(map(len, hashes), default=0)
     require(
         longest <= _MAX_DIGEST,

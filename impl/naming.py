@@ -39,7 +39,7 @@ def publish(coordinator: KVCacheCoordinator, requests: Sequence[Request], calls:
 
 
 def num_naming_inside(coordinator: KVCacheCoordinator, calls: Calls) -> int:
-    """How many of the calls name the inside of a block. Changes nothing."""
+    """How many of the calls name a block by what ends inside it. Changes nothing."""
     names = torch.zeros_like(calls.rows, dtype=torch.bool)
     for manager in coordinator.single_type_managers:
         lengths = _cacheable(coordinator, manager, calls)

@@ -23,7 +23,7 @@ from .refusals import NamedClause, UnsupportedError, ValuePreconditionError, req
 from .requests import Request
 
 _MOST = 2**53 - 1
-_MOST_GROUPS = 2**31
+_LAST_GROUP = 2**31 - 1
 
 
 def refuse_uncovered(**arguments: tuple[object, object]) -> None:
@@ -67,7 +67,7 @@ def check_processed(processed_computed_tokens: int, num_prompt_tokens: int | Non
 def check_group_ids(kv_cache_group_ids: Sequence[int]) -> None:
     """Refuse what is the number of no group."""
     for group in kv_cache_group_ids:
-        check_whole(index.BOTH_WAYS, 0, _MOST_GROUPS - 1, kv_cache_group_id=group)
+        check_whole(index.BOTH_WAYS, 0, _LAST_GROUP, kv_cache_group_id=group)
 
 
 def check_naming(

@@ -96,6 +96,7 @@ class Request:
     ValueError for an empty prompt, a token outside int64, a text with surrogates, for multimodal items
     that do not lie inside the prompt or give one identifier two lengths, and for an embedding outside the
     prompt; TypeError for one that is not bytes, and for a salt or an adapter's name that is no text.
+    ValueError too where the hasher answers digests of different lengths.
     """
 
     def __init__(

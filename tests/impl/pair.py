@@ -64,6 +64,7 @@ class Pair:
         ]
         self.running: list[Request] = []
         self.gone: Request | None = None
+        """Who has ended last."""
         self.tokens: dict[str, Sequence[int]] = {}
         """What each request may become."""
         self.held: list[list[int]] = []
